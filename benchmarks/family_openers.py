@@ -62,6 +62,17 @@ def _kitoken(path: Path) -> Encoder:
     )
 
 
+def _gigatoken(path: Path) -> Encoder:
+    from gigatoken import Tokenizer
+
+    tok = Tokenizer(str(path))
+    return Encoder(
+        encode=tok.encode,
+        encode_all=tok.encode_batch,
+        rows_of=lambda answer: (id for row in answer.to_list() for id in row),
+    )
+
+
 @dataclass(frozen=True)
 class Library:
     """One library: what pip calls it, and how it opens a file."""
@@ -74,6 +85,7 @@ LIBRARIES = {
     "tokd": Library(None, _tokd),
     "tokenizers": Library("tokenizers", _tokenizers),
     "kitoken": Library("kitoken", _kitoken),
+    "gigatoken": Library("gigatoken", _gigatoken),
 }
 """Every library, by its name in the table."""
 
@@ -87,9 +99,13 @@ class Family:
     truth: str
 
 
+_CHARACTERS = ("tokd", "tokenizers", "kitoken", "gigatoken")
+
 FAMILIES = {
     "WordPiece": Family(
         "families/hf-wordpiece-uncased/tokenizer.json", ("tokd", "tokenizers", "kitoken"), "tokenizers"
     ),
+    "Llama 2": Family("families/hf-bpe-llama2/tokenizer.json", _CHARACTERS, "tokenizers"),
+    "Gemma": Family("families/hf-bpe-gemma/tokenizer.json", _CHARACTERS, "tokenizers"),
 }
 """What is measured."""

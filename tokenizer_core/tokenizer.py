@@ -162,7 +162,12 @@ class Tokenizer(TokenizerFacts):
         Raises:
             UnknownTokenId
         """
-        return self.decode_bytes([id])
+        data = self.decode_bytes([id])
+        if not self.config.decoder:
+            return data
+        # A decoder makes something else of a token.
+        literals = {token.id: token.content.encode() for token in self.added_tokens}
+        return literals.get(id) or self._parts.vocabulary.token_bytes(id) or data
 
     def encode_batch(
         self,

@@ -19,11 +19,11 @@ from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.formats.hf_decoders import read_decoder
 from tokenizer_core.formats.hf_models import read_model
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.hf_stages import (
-    read_decoder,
     read_normalizer,
     read_post_processor,
     read_pretokenizer,
@@ -76,9 +76,9 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
     entries, vocabulary = vocabulary, reserve(vocabulary, added, ignore_merges=part.ignore_merges)
     _check_numbers(entries, added)
-    stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"))
-    frame = read_post_processor(fields.any("post_processor"))
     is_byte_level = isinstance(part.model, ByteBpe)
+    stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"), is_byte_level=is_byte_level)
+    frame = read_post_processor(fields.any("post_processor"))
     decoder = read_decoder(fields.any("decoder"), is_byte_level=is_byte_level)
     config = PipelineConfig(
         normalizer=read_normalizer(fields.any("normalizer")),

@@ -9,7 +9,7 @@ from typing import Any
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
-from tokenizer_core.stages.models import ByteBpe, Model, Symbols, Unigram, WordLevel, WordPiece
+from tokenizer_core.stages.models import ByteBpe, CharBpe, Model, Symbols, Unigram, WordLevel, WordPiece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +34,20 @@ def read_model(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
 
 
 def _bpe(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
-    """Read what a byte-level BPE can have; its unknown token can never come out."""
+    """Read what a BPE can have; the unknown token of a byte-level one can never come out."""
     dropout = fields.any("dropout")
     if dropout not in (None, 0) or isinstance(dropout, bool):
         raise unsupported("model.dropout", dropout, "null: the same text must always give the same ids")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if affix := fields.optional(key, str):
-            raise unsupported(f"model.{key}", affix, "null; BPE over words, as CLIP's, is not supported yet")
-    if vocabulary.is_text:
-        message = "pre_tokenizer has no ByteLevel; SentencePiece BPE (Llama 2, Gemma) is not supported yet"
-        raise Unsupported(message, field="pre_tokenizer")
+    affixes = [fields.optional(key, str) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix")]
     unk = fields.optional("unk_token", str)
-    # Every byte has a token, so nothing is ever unknown: neither of these two can change an id.
-    for key in ("fuse_unk", "byte_fallback"):
-        fields.take(key, bool, False)
-    return ModelPart(model=ByteBpe(), ignore_merges=fields.take("ignore_merges", bool, False), unk=unk)
+    fuse_unk, byte_fallback = (fields.take(key, bool, False) for key in ("fuse_unk", "byte_fallback"))
+    ignore_merges = fields.take("ignore_merges", bool, False)
+    if not vocabulary.is_text:
+        # Every byte has a token, so nothing is ever unknown, and neither of the two can change an id.
+        return ModelPart(model=ByteBpe(), ignore_merges=ignore_merges, unk=unk)
+    id = None if unk is None else dict(vocabulary.token_texts()).get(unk)
+    model = CharBpe(unk=id, fuse_unk=fuse_unk, byte_fallback=byte_fallback, prefix=affixes[0], suffix=affixes[1])
+    return ModelPart(model=model, ignore_merges=ignore_merges, unk=unk)
 
 
 def _word_level(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
@@ -138,6 +137,19 @@ def write_model(
             }
         case Symbols():
             raise Unsupported(f"tokenizer.json has no model over each {model.unit}", field="model")
+        case CharBpe():
+            return {
+                "type": "BPE",
+                "dropout": None,
+                "unk_token": None if model.unk is None else texts[model.unk],
+                "continuing_subword_prefix": model.prefix or None,
+                "end_of_word_suffix": model.suffix or None,
+                "fuse_unk": model.fuse_unk,
+                "byte_fallback": model.byte_fallback,
+                "ignore_merges": ignore_merges,
+                "vocab": vocab,
+                "merges": merges,
+            }
         case ByteBpe():
             return {
                 "type": "BPE",

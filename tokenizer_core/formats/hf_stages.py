@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.frame import Frame, Part, default_pair
-from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
+from tokenizer_core.patterns import PATTERNS
 from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Precompiled, Prepend, Replace, Rewrite, Strip
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import (
+    Alphabet,
     Behavior,
     Cut,
     Digits,
     FixedLength,
+    Metaspace,
+    Prepending,
     PretokenizerStage,
     Punctuation,
     Split,
@@ -37,6 +40,7 @@ CUTS: dict[str, Cut] = {
     "Whitespace": Cut("whitespace"),
     "UnicodeScripts": Cut("unicode_scripts"),
 }
+_PRETOKENIZERS = ("ByteLevel", "Split", "Digits", "Punctuation", "CharDelimiterSplit", "FixedLength", "Metaspace")
 BEHAVIORS: dict[str, Behavior] = {
     "Removed": "removed",
     "Isolated": "isolated",
@@ -44,6 +48,9 @@ BEHAVIORS: dict[str, Behavior] = {
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
+
+
+PREPENDS: dict[str, Prepending] = {"always": "always", "first": "first", "never": "never"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class Frames:
     pair: Frame | None = None
 
 
-def _flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields]]:
+def flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields]]:
     """Yield the type and fields of each stage in order, whatever the nesting of sequences."""
     waiting = [] if value is None else [(value, path)]
     while waiting:
@@ -73,10 +80,10 @@ def _flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields
 def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
     """Read the normalizers."""
     stages: list[NormalizerStage] = []
-    for kind, fields in _flat(value, "normalizer", "normalizers"):
+    for kind, fields in flat(value, "normalizer", "normalizers"):
         match kind:
             case "Replace":
-                stages.append(Replace(_pattern(fields), fields.take("content", str)))
+                stages.append(Replace(read_pattern(fields), fields.take("content", str)))
             case "Prepend":
                 text = fields.take("prepend", str)
                 if not text:
@@ -99,11 +106,15 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
     return tuple(stages)
 
 
-def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], bool]:
-    """Read the pretokenizers, up to ``ByteLevel`` where there is one, and whether a space is put before the text."""
+def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[PretokenizerStage, ...], bool]:
+    """Read the pretokenizers, and whether a space is put before the text.
+
+    Args:
+        is_byte_level: entries are read as bytes: then ``ByteLevel`` is the last, and no stage of its own.
+    """
     stages: list[PretokenizerStage] = []
     prefix_space: bool | None = None
-    for kind, fields in _flat(value, "pre_tokenizer", "pretokenizers"):
+    for kind, fields in flat(value, "pre_tokenizer", "pretokenizers"):
         if prefix_space is not None:
             raise Unsupported(
                 f"{fields.path} stands behind ByteLevel, where it would cut bytes instead of characters; put it before",
@@ -111,7 +122,10 @@ def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], boo
             )
         match kind:
             case "ByteLevel":
-                prefix_space = _byte_level(fields, stages)
+                if is_byte_level:
+                    prefix_space = _byte_level(fields, stages)
+                else:
+                    stages.extend(_alphabet(fields))
             case "Split":
                 stages.append(_split(fields))
             case "Digits":
@@ -123,13 +137,42 @@ def read_pretokenizer(value: object) -> tuple[tuple[PretokenizerStage, ...], boo
                 stages.append(Split(Pattern("string", fields.take("delimiter", str)), "removed"))
             case "FixedLength":
                 stages.append(_fixed_length(fields))
+            case "Metaspace":
+                stages.append(read_metaspace(fields))
             case _ if kind in CUTS:
                 stages.append(CUTS[kind])
             case _:
-                known = ("ByteLevel", "Split", "Digits", "Punctuation", "CharDelimiterSplit", "FixedLength", *CUTS)
-                raise unsupported(fields.at("type"), kind, ", ".join(known))
+                raise unsupported(fields.at("type"), kind, ", ".join((*_PRETOKENIZERS, *CUTS)))
         fields.finish()
     return tuple(stages), prefix_space or False
+
+
+def _alphabet(fields: Fields) -> Iterator[PretokenizerStage]:
+    """Read a ``ByteLevel`` whose entries are texts in the byte alphabet."""
+    prefix_space = fields.take("add_prefix_space", bool)
+    fields.take("trim_offsets", bool)
+    if fields.take("use_regex", bool, True):
+        if prefix_space:
+            raise unsupported(fields.at("add_prefix_space"), "true", "false with use_regex, where entries have affixes")
+        yield Split(Pattern("name", "gpt2"))
+    yield Alphabet(prefix_space=prefix_space)
+
+
+def read_metaspace(fields: Fields) -> Metaspace:
+    """Read a ``Metaspace``, which is a pretokenizer and a decoder."""
+    replacement = fields.take("replacement", str)
+    named = fields.has("prepend_scheme")
+    prepend: Prepending = fields.choice("prepend_scheme", PREPENDS) if named else "always"
+    # Older files say this instead.
+    if fields.optional("add_prefix_space", bool) is False:
+        if named and prepend != "never":
+            raise unsupported(fields.at("add_prefix_space"), "false", f"true with prepend_scheme {prepend!r}")
+        prepend = "never"
+    fields.optional("str_rep", str)
+    split = fields.optional("split", bool)
+    if len(replacement) != 1:
+        raise InvalidArtifact(f"{fields.at('replacement')} must be one character", field=fields.at("replacement"))
+    return Metaspace(replacement=replacement, prepend=prepend, split=split is not False)
 
 
 def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
@@ -163,11 +206,19 @@ def _fixed_length(fields: Fields) -> FixedLength:
     return FixedLength(length)
 
 
+def write_pattern(pattern: Pattern) -> dict[str, str]:
+    """Write a pattern, a known one by its spelling."""
+    if pattern.kind == "string":
+        return {"String": pattern.text}
+    return {"Regex": PATTERNS[pattern.text] if pattern.kind == "name" else pattern.text}
+
+
 def _split(fields: Fields) -> Split:
-    return Split(_pattern(fields), fields.choice("behavior", BEHAVIORS), fields.take("invert", bool))
+    return Split(read_pattern(fields), fields.choice("behavior", BEHAVIORS), fields.take("invert", bool))
 
 
-def _pattern(parent: Fields) -> Pattern:
+def read_pattern(parent: Fields) -> Pattern:
+    """Read a pattern: a literal or a regular expression."""
     value = parent.any("pattern")
     fields = Fields(value, parent.at("pattern"))
     literal, regex = fields.optional("String", str), fields.optional("Regex", str)
@@ -185,9 +236,9 @@ def _pattern(parent: Fields) -> Pattern:
 def read_post_processor(value: object) -> Frames:
     """Read what is put around a text; ``ByteLevel`` only trims offsets, which are never trimmed here."""
     frame: Frames | None = None
-    for kind, fields in _flat(value, "post_processor", "processors"):
+    for kind, fields in flat(value, "post_processor", "processors"):
         if kind == "ByteLevel":
-            _read_byte_level(fields)
+            read_byte_level(fields)
             continue
         if frame is not None:
             raise Unsupported(f"{fields.path} is a second frame around the text", field=fields.path)
@@ -205,7 +256,8 @@ def read_post_processor(value: object) -> Frames:
     return frame or Frames()
 
 
-def _read_byte_level(fields: Fields) -> None:
+def read_byte_level(fields: Fields) -> None:
+    """Read a ``ByteLevel`` whose settings change nothing where it stands."""
     for key in ("add_prefix_space", "trim_offsets"):
         fields.take(key, bool)
     fields.take("use_regex", bool, True)
@@ -280,20 +332,3 @@ def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]
         else:
             raise InvalidArtifact(f"{path} must be the sequence A or B", field=path)
     return found
-
-
-def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, ...]:
-    """Read the decoders; a byte-level model's tokens are decoded to bytes also where a file names none."""
-    if value is None:
-        return () if is_byte_level else (Join("spaced"),)
-    stages: list[DecoderStage] = []
-    for kind, fields in _flat(value, "decoder", "decoders"):
-        match kind:
-            case "ByteLevel" if is_byte_level:
-                _read_byte_level(fields)
-            case "WordPiece" if not is_byte_level:
-                stages.append(WordPiece(prefix=fields.take("prefix", str), cleanup=fields.take("cleanup", bool)))
-                fields.finish()
-            case _:
-                raise unsupported(fields.at("type"), kind, "ByteLevel, WordPiece, Sequence")
-    return tuple(stages)

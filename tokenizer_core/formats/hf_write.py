@@ -9,12 +9,11 @@ from typing import Any
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
+from tokenizer_core.formats.hf_decoders import write_decoder
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
-from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES
+from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, write_pattern
 from tokenizer_core.frame import frame_of, pair_frame_of
-from tokenizer_core.patterns import PATTERNS
-from tokenizer_core.stages.decoders import DecoderStage, Join, WordPiece
 from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.stages.normalizers import (
     BERT_FLAGS,
@@ -27,7 +26,16 @@ from tokenizer_core.stages.normalizers import (
     Strip,
 )
 from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Cut, Digits, FixedLength, PretokenizerStage, Punctuation, Split
+from tokenizer_core.stages.pretokenizers import (
+    Alphabet,
+    Cut,
+    Digits,
+    FixedLength,
+    Metaspace,
+    PretokenizerStage,
+    Punctuation,
+    Split,
+)
 
 _REWRITE_NAMES = {stage: name for name, stage in REWRITES.items()}
 _BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
@@ -97,14 +105,9 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
 def _decoder(config: PipelineConfig) -> dict[str, Any] | None:
     if isinstance(config.model, ByteBpe):
         return _byte_level(add_prefix_space=True, use_regex=True)
-    return _sequence([_join(stage) for stage in config.decoder if stage != Join("spaced")], "decoders")
-
-
-def _join(stage: DecoderStage) -> dict[str, Any]:
-    if isinstance(stage, WordPiece):
-        return {"type": "WordPiece", "prefix": stage.prefix, "cleanup": stage.cleanup}
-    kind = stage._json()["type"]
-    raise Unsupported(f"tokenizer.json cannot say the decoder {kind!r}", field="decoder")
+    if not config.decoder:
+        return {"type": "Sequence", "decoders": []}
+    return _sequence(write_decoder(config.decoder), "decoders")
 
 
 def _added(token: AddedToken) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | N
 def _normalizer(stage: NormalizerStage) -> dict[str, Any]:
     match stage:
         case Replace(pattern, content):
-            return {"type": "Replace", "pattern": _pattern(pattern), "content": content}
+            return {"type": "Replace", "pattern": write_pattern(pattern), "content": content}
         case Prepend(prefix):
             return {"type": "Prepend", "prepend": prefix}
         case Strip():
@@ -143,12 +146,13 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
     use_regex = bool(stages) and stages[-1] == _GPT2
     if use_regex:
         stages.pop()
-    if config.prefix_space and stages:
+    is_text = not isinstance(config.model, ByteBpe)
+    if config.prefix_space and (is_text or stages):
         raise Unsupported(
             "tokenizer.json cannot put a space before the text with this pretokenizer, only with gpt2's or none",
             field="prefix_space",
         )
-    if not isinstance(config.model, ByteBpe):
+    if is_text:
         return _sequence([*map(_cut, config.pretokenizer)], "pretokenizers")
     byte_level = _byte_level(add_prefix_space=config.prefix_space, use_regex=use_regex)
     return _sequence([*map(_cut, stages), byte_level], "pretokenizers")
@@ -164,15 +168,18 @@ def _cut(stage: PretokenizerStage) -> dict[str, Any]:
             return {"type": "Punctuation", "behavior": _BEHAVIOR_NAMES[behavior]}
         case FixedLength(length):
             return {"type": "FixedLength", "length": length}
+        case Metaspace():
+            return {
+                "type": "Metaspace",
+                "replacement": stage.replacement,
+                "prepend_scheme": stage.prepend,
+                "split": stage.split,
+            }
+        case Alphabet():
+            return _byte_level(add_prefix_space=stage.prefix_space, use_regex=False)
         case Split(pattern, behavior, invert):
             name = _BEHAVIOR_NAMES[behavior]
-            return {"type": "Split", "pattern": _pattern(pattern), "behavior": name, "invert": invert}
-
-
-def _pattern(pattern: Pattern) -> dict[str, str]:
-    if pattern.kind == "string":
-        return {"String": pattern.text}
-    return {"Regex": PATTERNS[pattern.text] if pattern.kind == "name" else pattern.text}
+            return {"type": "Split", "pattern": write_pattern(pattern), "behavior": name, "invert": invert}
 
 
 def _byte_level(*, add_prefix_space: bool, use_regex: bool) -> dict[str, Any]:

@@ -1,18 +1,33 @@
-"""Steps from the texts of tokens to text."""
+"""Steps from the texts of tokens to text: each makes of a list of texts another list."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokenizer_core.arguments import check_choice, check_flag, check_unicode, integer_of, optional_integer, tuple_of
+from tokenizer_core.arguments import (
+    check_character,
+    check_choice,
+    check_flag,
+    check_kind,
+    check_unicode,
+    integer_of,
+    optional_integer,
+    tuple_of,
+)
+from tokenizer_core.stages.pattern import Pattern
 
-Joining = Literal["spaced"]
+Joining = Literal["spaced", "fuse", "byte_fallback", "byte_level"]
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A decoder without settings; ``spaced`` puts a space between tokens, as where Hugging Face has no decoder."""
+    """A decoder without settings.
+
+    ``spaced`` puts a space between texts, as where Hugging Face has no decoder; ``fuse`` makes one of all; with
+    ``byte_fallback`` runs of ``<0xNN>`` become the text of these bytes, or U+FFFD for each; with ``byte_level`` texts
+    in the byte alphabet become one, that of their bytes.
+    """
 
     type: Joining
 
@@ -81,4 +96,64 @@ class SentencePieceText:
         }
 
 
-DecoderStage = Join | WordPiece | SentencePieceText
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaspaceDecoder:
+    """``replacement`` becomes a space, or nothing in the first text if it ``drops_first``."""
+
+    replacement: str
+    drops_first: bool
+
+    def __post_init__(self) -> None:
+        check_character(self.replacement, "replacement")
+        check_flag(self.drops_first, "drops_first")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "metaspace", "replacement": self.replacement, "drops_first": self.drops_first}
+
+
+@dataclass(frozen=True, slots=True)
+class BpeDecoder:
+    """The ``suffix`` of words becomes a space, and nothing in the last text."""
+
+    suffix: str
+
+    def __post_init__(self) -> None:
+        check_unicode(self.suffix, "suffix")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "bpe", "suffix": self.suffix}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceDecoder:
+    """Every match becomes ``content``, taken literally."""
+
+    pattern: Pattern
+    content: str
+
+    def __post_init__(self) -> None:
+        check_kind(self.pattern, Pattern, "pattern")
+        check_unicode(self.content, "content")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripDecoder:
+    """Up to ``start`` characters ``content`` are dropped at the start of each text, and up to ``stop`` at its end."""
+
+    content: str
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        check_character(self.content, "content")
+        for count in ("start", "stop"):
+            object.__setattr__(self, count, integer_of(getattr(self, count), count, 0))
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "strip", "content": self.content, "start": self.start, "stop": self.stop}
+
+
+DecoderStage = Join | WordPiece | SentencePieceText | MetaspaceDecoder | BpeDecoder | ReplaceDecoder | StripDecoder

@@ -119,4 +119,43 @@ def _pieces_json(model: Unigram | Symbols) -> dict[str, Any]:
     }
 
 
-Model = ByteBpe | WordLevel | WordPiece | Unigram | Symbols
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CharBpe:
+    """BPE over characters.
+
+    Attributes:
+        unk: the id of a character that is no entry; without it such a character is refused.
+        fuse_unk: neighbours that are unknown become one token.
+        byte_fallback: a character that is no entry becomes the tokens ``<0xNN>`` of its bytes, if there are all.
+        by_score: neighbours that are an entry together are joined, the higher score first, whatever merges there are.
+        prefix: what characters within a piece, but not its first one, have before them in the entries.
+        suffix: what the last character of a piece has behind it in the entries.
+    """
+
+    unk: int | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    by_score: bool = False
+    prefix: str = ""
+    suffix: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
+        for flag in ("fuse_unk", "byte_fallback", "by_score"):
+            check_flag(getattr(self, flag), flag)
+        for affix in ("prefix", "suffix"):
+            check_unicode(getattr(self, affix), affix)
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "type": "char_bpe",
+            "unk": self.unk,
+            "fuse_unk": self.fuse_unk,
+            "byte_fallback": self.byte_fallback,
+            "prefix": self.prefix,
+            "suffix": self.suffix,
+            **({"by_score": True} if self.by_score else {}),
+        }
+
+
+Model = ByteBpe | CharBpe | WordLevel | WordPiece | Unigram | Symbols

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokenizer_core.arguments import check_choice, check_flag, check_kind, integer_of
+from tokenizer_core.arguments import check_character, check_choice, check_flag, check_kind, integer_of
 from tokenizer_core.stages.pattern import Pattern
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 Cutting = Literal["whitespace_split", "bert", "whitespace", "unicode_scripts"]
+Prepending = Literal["always", "first", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,46 @@ class FixedLength:
         return {"type": "fixed_length", "length": self.length}
 
 
-PretokenizerStage = Split | Digits | Cut | Punctuation | FixedLength
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metaspace:
+    """Spaces become ``replacement``, which is also put before pieces, and cuts them if ``split``.
+
+    Attributes:
+        prepend: which pieces that do not begin with it it is put before: ``first`` is the one that begins the text.
+    """
+
+    replacement: str
+    prepend: Prepending
+    split: bool
+
+    def __post_init__(self) -> None:
+        check_character(self.replacement, "replacement")
+        check_choice(self.prepend, Prepending, "prepend")
+        check_flag(self.split, "split")
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "type": "metaspace",
+            "replacement": self.replacement,
+            "prepend": self.prepend,
+            "split": self.split,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alphabet:
+    """Bytes become characters of the byte alphabet; ``prefix_space`` puts a space before pieces that have none."""
+
+    prefix_space: bool
+
+    def __post_init__(self) -> None:
+        check_flag(self.prefix_space, "prefix_space")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "byte_level", "prefix_space": self.prefix_space}
+
+
+PretokenizerStage = Split | Digits | Cut | Punctuation | FixedLength | Metaspace | Alphabet
 
 
 def keeps_text(stage: PretokenizerStage) -> bool:

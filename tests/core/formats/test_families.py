@@ -8,9 +8,6 @@ from tests.support.data import needs_data, shared
 from tokenizer_core import TokdError, Tokenizer
 
 FAMILIES = {
-    "hf-bpe-llama2": ("pre_tokenizer", "SentencePiece"),
-    "hf-bpe-gemma": ("", "SentencePiece"),
-    "hf-bpe-clip": ("model.end_of_word_suffix", "CLIP"),
     "spm-bpe-llama2": ("trainer_spec.model_type", "SentencePiece"),
 }
 

@@ -24,8 +24,6 @@ def refusal(tokenizer: Any, directory: Path, **beside: Any) -> tuple[str, str]:
 UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
     (changed(dropout=0.5), "model.dropout"),
     (changed(dropout=True), "model.dropout"),
-    (changed(continuing_subword_prefix="##"), "model.continuing_subword_prefix"),
-    (changed(end_of_word_suffix="</w>"), "model.end_of_word_suffix"),
     (changed(surprise=1), "model.surprise"),
     (document(surprise=1), "surprise"),
     (document(version="2.0"), "version"),
@@ -35,8 +33,6 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         "normalizer.normalizers[1].type",
     ),
     (document(normalizer={"type": "NFC", "extra": 1}), "normalizer.extra"),
-    (document(pre_tokenizer=None), "pre_tokenizer"),
-    (document(pre_tokenizer={"type": "Whitespace"}), "pre_tokenizer"),
     (
         document(
             pre_tokenizer={

@@ -48,6 +48,11 @@ pub fn append_bytes(text: &str, bytes: &mut Vec<u8>) -> bool {
     true
 }
 
+/// The character of a byte.
+pub fn char_of(byte: u8) -> char {
+    CHAR_OF_BYTE[usize::from(byte)]
+}
+
 /// The string of the byte alphabet for `bytes`.
 pub fn bytes_to_text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHAR_OF_BYTE[*byte as usize]).collect()

@@ -67,6 +67,27 @@ pub enum ModelConfig {
     /// BPE over bytes.
     #[default]
     ByteBpe,
+    /// BPE over characters.
+    CharBpe {
+        /// The id of a character that is no entry.
+        #[serde(default)]
+        unk: Option<u32>,
+        /// Unknown neighbours become one token.
+        #[serde(default)]
+        fuse_unk: bool,
+        /// A character that is no entry becomes the tokens `<0xNN>` of its bytes.
+        #[serde(default)]
+        byte_fallback: bool,
+        /// Neighbours that are an entry together are joined, the higher score first, whatever merges there are.
+        #[serde(default)]
+        by_score: bool,
+        /// What characters within a piece, but not the first one, have before them in the entries.
+        #[serde(default)]
+        prefix: String,
+        /// What the last character of a piece has behind it in the entries.
+        #[serde(default)]
+        suffix: String,
+    },
     /// Each piece is one token.
     WordLevel {
         /// The id of a piece that is no entry.
@@ -146,7 +167,9 @@ pub enum SymbolUnit {
 }
 
 /// One step from tokens to text, over the texts of all tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+///
+/// Each stage makes of a list of texts another list; at the end they are joined.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DecoderStage {
     /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
@@ -157,6 +180,40 @@ pub enum DecoderStage {
         prefix: String,
         /// Spaces before punctuation and in contractions are taken away.
         cleanup: bool,
+    },
+    /// All texts become one.
+    Fuse,
+    /// Runs of texts `<0xNN>` become the text of these bytes, or U+FFFD for each.
+    ByteFallback,
+    /// Texts in the byte alphabet become one, that of their bytes.
+    ByteLevel,
+    /// A character becomes a space.
+    Metaspace {
+        /// The character.
+        replacement: char,
+        /// In the first text it is dropped.
+        drops_first: bool,
+    },
+    /// The ends of words become spaces.
+    Bpe {
+        /// The end of a word.
+        suffix: String,
+    },
+    /// Every match becomes `content`.
+    Replace {
+        /// What is looked for.
+        pattern: Pattern,
+        /// The replacement, taken literally.
+        content: String,
+    },
+    /// A character is dropped at the ends of texts.
+    Strip {
+        /// The character.
+        content: char,
+        /// How many are dropped at the start, at most.
+        start: usize,
+        /// How many are dropped at the end, at most.
+        stop: usize,
     },
     /// As SentencePiece decodes; the only stage.
     SentencePiece(SentencePieceDecoding),
@@ -340,6 +397,32 @@ pub enum PretokenizerStage {
         /// At least one.
         length: usize,
     },
+    /// Spaces become another character, which stands before a piece as well, and cuts it.
+    Metaspace {
+        /// The character.
+        replacement: char,
+        /// Where it is put before a piece that does not begin with it.
+        prepend: Prepend,
+        /// Cut before each.
+        split: bool,
+    },
+    /// Bytes become characters of the byte alphabet.
+    ByteLevel {
+        /// A space is put before a piece that does not begin with one.
+        prefix_space: bool,
+    },
+}
+
+/// Which pieces of a text something is put before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prepend {
+    /// All.
+    Always,
+    /// The one with which the text begins.
+    First,
+    /// None.
+    Never,
 }
 
 /// A literal with an id of its own; the flags are those of Hugging Face.

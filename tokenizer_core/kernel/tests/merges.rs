@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::model::bpe::backtrack::Backtracker;
-use tokd_kernel::model::bpe::heap::Merger;
+use tokd_kernel::model::bpe::heap::{Merger, Merges};
 use tokd_kernel::model::bpe::lockstep::{LANES, Lanes};
 use tokd_kernel::model::bpe::ranks::{MergeTable, NEVER};
 use tokd_kernel::simd::level::SimdLevel;

@@ -26,12 +26,15 @@ pub struct State {
 
 impl AnyDecoder {
     /// The decoder of these stages.
-    pub fn new(stages: &[DecoderStage]) -> Self {
-        match stages {
+    ///
+    /// # Errors
+    /// `invalid_option`, `invalid_pattern`, with the place in `decoder`.
+    pub fn new(stages: &[DecoderStage]) -> Result<Self> {
+        Ok(match stages {
             [] => Self::Join(Join),
             [DecoderStage::SentencePiece(settings)] => Self::SentencePiece(Box::new(SentencePiece::new(settings))),
-            _ => Self::Chain(Chain::new(stages)),
-        }
+            _ => Self::Chain(Chain::new(stages)?),
+        })
     }
 }
 
@@ -56,7 +59,7 @@ impl Decoder for AnyDecoder {
         }
     }
 
-    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) {
+    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Join(join) => join.finish(&mut (), bytes),
             Self::Chain(chain) => chain.finish(&mut state.chain, bytes),

@@ -1,28 +1,38 @@
 //! A chain of stages from the texts of tokens to text, one token at a time.
 
-use super::word_piece;
+use super::stages::{Held, Next, Stage, compile};
 use super::{Decoder, LoadId, TokenBytes};
-use crate::capacity::reserve;
 use crate::config::DecoderStage;
 use crate::error::Result;
 
 /// Stages in their order.
 #[derive(Debug)]
 pub struct Chain {
-    stages: Vec<DecoderStage>,
+    stages: Vec<Stage>,
 }
 
-/// What stages know of the tokens before.
-#[derive(Debug, Clone, Default)]
-pub struct State {
-    /// A token came before.
-    begun: bool,
-}
+/// What each stage holds back; empty before the first token.
+pub type State = Vec<Held>;
 
 impl Chain {
-    /// These stages.
-    pub(super) fn new(stages: &[DecoderStage]) -> Self {
-        Self { stages: stages.to_vec() }
+    /// Compile these stages.
+    ///
+    /// # Errors
+    /// `invalid_option`, `invalid_pattern`, with the place in `decoder`.
+    pub(super) fn new(stages: &[DecoderStage]) -> Result<Self> {
+        compile(stages).map(|stages| Self { stages })
+    }
+
+    fn give(&self, texts: &[&[u8]], state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+        for text in texts {
+            let mut next = Next::new(&self.stages, state, bytes);
+            match std::str::from_utf8(text) {
+                Ok(text) => next.text(text)?,
+                Err(_) => next.text(&String::from_utf8_lossy(text))?,
+            }
+            next.end()?;
+        }
+        Ok(())
     }
 }
 
@@ -37,32 +47,25 @@ impl Decoder for Chain {
         state: &mut State,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let (before, start) = (state.clone(), bytes.len());
+        let mut texts = Vec::with_capacity(ids.len());
         for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
-            let Some(token) = tokens.get(id) else {
-                *state = before;
-                bytes.truncate(start);
-                return Err(tokens.unknown(&id.to_string(), index));
-            };
-            if skip_special_tokens && tokens.is_special(id) {
-                continue;
+            let text = tokens.get(id).ok_or_else(|| tokens.unknown(&id.to_string(), index))?;
+            if !(skip_special_tokens && tokens.is_special(id)) {
+                texts.push(text);
             }
-            let mut text = String::from_utf8_lossy(token).into_owned();
-            for stage in &self.stages {
-                text = match stage {
-                    DecoderStage::Spaced if state.begun => format!(" {text}"),
-                    DecoderStage::Spaced => text,
-                    DecoderStage::WordPiece { prefix, cleanup } => {
-                        word_piece::decode(prefix, *cleanup, text, !state.begun)
-                    }
-                    // Stands alone.
-                    DecoderStage::SentencePiece(_) => text,
-                };
-            }
-            state.begun = true;
-            reserve(bytes, text.len());
-            bytes.extend_from_slice(text.as_bytes());
         }
-        Ok(())
+        state.resize_with(self.stages.len(), Held::default);
+        let before = self.stages.iter().any(Stage::can_fail).then(|| (state.clone(), bytes.len()));
+        let given = self.give(&texts, state, bytes);
+        if let (Err(_), Some((held, length))) = (&given, before) {
+            *state = held;
+            bytes.truncate(length);
+        }
+        given
+    }
+
+    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+        state.resize_with(self.stages.len(), Held::default);
+        Next::new(&self.stages, state, bytes).finish()
     }
 }

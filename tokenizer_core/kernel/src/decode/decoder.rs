@@ -25,7 +25,12 @@ pub trait Decoder: Debug + Send + Sync {
     ) -> Result<()>;
 
     /// Append what was held back: no id follows.
-    fn finish(&self, _state: &mut Self::State, _bytes: &mut Vec<u8>) {}
+    ///
+    /// # Errors
+    /// What is too much for a stage.
+    fn finish(&self, _state: &mut Self::State, _bytes: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
 
     /// Append the bytes of a whole sequence.
     ///
@@ -40,8 +45,7 @@ pub trait Decoder: Debug + Send + Sync {
     ) -> Result<()> {
         let mut state = Self::State::default();
         self.push(tokens, ids, skip_special_tokens, &mut state, bytes)?;
-        self.finish(&mut state, bytes);
-        Ok(())
+        self.finish(&mut state, bytes)
     }
 }
 

@@ -4,6 +4,7 @@ mod any;
 mod chain;
 mod decoder;
 mod sentencepiece;
+mod stages;
 mod stream;
 pub mod token_widths;
 mod word_piece;

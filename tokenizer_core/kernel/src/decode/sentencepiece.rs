@@ -91,8 +91,9 @@ impl Decoder for SentencePiece {
         Ok(())
     }
 
-    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) {
+    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
         release(&mut state.held, true, bytes);
+        Ok(())
     }
 }
 

@@ -34,10 +34,13 @@ impl<D: Decoder> TextStream<D> {
     }
 
     /// End the stream.
-    pub fn finish(&mut self, decoder: &D) -> String {
+    ///
+    /// # Errors
+    /// As [`Decoder::finish`].
+    pub fn finish(&mut self, decoder: &D) -> Result<String> {
         let mut bytes = Vec::new();
-        decoder.finish(&mut std::mem::take(&mut self.state), &mut bytes);
-        self.text.push(&bytes) + &self.text.finish()
+        decoder.finish(&mut std::mem::take(&mut self.state), &mut bytes)?;
+        Ok(self.text.push(&bytes) + &self.text.finish())
     }
 
     /// The beginning of a character that is held back.
@@ -125,8 +128,9 @@ mod tests {
             Ok(())
         }
 
-        fn finish(&self, (_, held): &mut (bool, Vec<u8>), bytes: &mut Vec<u8>) {
+        fn finish(&self, (_, held): &mut (bool, Vec<u8>), bytes: &mut Vec<u8>) -> Result<()> {
             bytes.append(held);
+            Ok(())
         }
     }
 
@@ -150,7 +154,7 @@ mod tests {
                 rest = others;
             }
             text += &stream.push(&Words, &tokens, rest, false).unwrap();
-            prop_assert_eq!(text + &stream.finish(&Words), truth);
+            prop_assert_eq!(text + &stream.finish(&Words).unwrap(), truth);
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::config::{AddedToken, Config};
+use crate::config::{AddedToken, Config, ModelConfig};
 use crate::error::{Code, Error, Result};
+use crate::normalize::Normalizer;
+use crate::regex::StepBudget;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
 
 /// Check that added tokens have valid ids and agree with the vocabulary about literals that both have.
@@ -40,4 +42,20 @@ pub(super) fn check(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The added tokens as decoders see them: as in Hugging Face, one that is looked for in the normalized text is its
+/// normalized literal, unless tokens are bytes.
+///
+/// # Errors
+/// What is too much for the normalizer.
+pub(super) fn decoded_literals(config: &Config, normalizer: &Normalizer) -> Result<Vec<AddedToken>> {
+    let mut added = config.added_tokens.clone();
+    let is_text = config.model != ModelConfig::ByteBpe;
+    for token in added.iter_mut().filter(|token| is_text && token.normalized) {
+        if let Some(normalized) = normalizer.normalize(&token.content, &mut StepBudget::default())? {
+            token.content = normalized.text;
+        }
+    }
+    Ok(added)
 }

@@ -2,6 +2,8 @@
 
 mod agreement;
 mod long_text;
+mod pieces;
+mod spaces;
 mod summed;
 mod words;
 
@@ -9,20 +11,21 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::spaces::{Spaced, Start};
 use self::summed::rules_of;
 use self::words::words_of;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
-use crate::block::{PIECES, Pieces};
+use crate::block::PIECES;
 use crate::config::{Config, ModelConfig};
 use crate::decode::{AnyDecoder, TextStream, TokenBytes};
 use crate::error::{Code, Error, Result};
-use crate::model::AnyModel;
+use crate::model::{AnyModel, char_bpe};
+use crate::normalize::Normalizer;
 use crate::normalize::bert::Bert;
 use crate::normalize::sentencepiece::SentencePiece;
-use crate::normalize::{Normalizer, prefix_space};
 use crate::output::{Sink, Stretch};
 use crate::piece_cache::CacheStatistics;
-use crate::pretokenize::{Pretokenizer, Recut};
+use crate::pretokenize::Pretokenizer;
 use crate::provenance::{EncodeContext, Guard};
 use crate::regex::StepBudget;
 use crate::scratch::{Scratch, ScratchPool};
@@ -50,6 +53,8 @@ pub type PipelineStream = TextStream<AnyDecoder>;
 #[derive(Debug)]
 pub struct Pipeline {
     tokens: TokenBytes,
+    /// The bytes of text that each token stands for, where the model tiles and they are not those of its entry.
+    stands_for: Option<TokenBytes>,
     model: AnyModel,
     decoder: AnyDecoder,
     level: SimdLevel,
@@ -62,7 +67,9 @@ pub struct Pipeline {
     words: Option<Box<Bert<true>>>,
     /// SentencePiece's rules, where they are all that is before the model.
     rules: Option<Box<SentencePiece>>,
-    prefix_space: bool,
+    start: Start,
+    /// Entries have spaces for marks, and so has the text that the model sees.
+    is_spaced: bool,
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
     has_expressions: bool,
@@ -92,7 +99,8 @@ impl Pipeline {
         // No text may merge into a control token: only its literal makes one. A single byte must stay a token.
         let specials = config.added_tokens.iter().filter(|token| token.special && token.content.len() > 1);
         let specials: HashSet<u32> = specials.map(|token| token.id).collect();
-        let tokens = TokenBytes::new(&vocabulary, &config.added_tokens)?;
+        let original = Normalizer::new(&config.normalizer)?;
+        let tokens = TokenBytes::new(&vocabulary, &agreement::decoded_literals(config, &original)?)?;
         for (field, ids) in [("prefix_ids", &config.prefix_ids), ("suffix_ids", &config.suffix_ids)] {
             for (at, id) in ids.iter().enumerate() {
                 if tokens.get(*id).is_none() {
@@ -101,31 +109,41 @@ impl Pipeline {
                 }
             }
         }
-        let normalizer = Normalizer::new(&config.normalizer)?;
+        let spaced = Spaced::new(config, &vocabulary);
+        let is_spaced = spaced.is_some();
+        let entries = if is_spaced { Arc::new(spaces::swapped_entries(&vocabulary)?) } else { Arc::clone(&vocabulary) };
+        let Spaced { normalizer, pretokenizer, start } = spaced.unwrap_or_else(|| Spaced::unchanged(config));
+        let normalizer = Normalizer::new(&normalizer)?;
         let missing_bytes = Some(vocabulary.missing_bytes()).filter(|missing| !missing.is_empty());
         let model = match &missing_bytes {
-            None => AnyModel::new(config, &vocabulary, tokens.table(), &specials, level)?,
+            None => AnyModel::new(config, &entries, tokens.table(), &specials, level)?,
             Some(missing) => {
                 let complete = vocabulary.completed(missing)?;
                 let table = Arc::new(TokenTable::new(&complete, &[])?);
                 AnyModel::new(config, &complete, &table, &specials, level)?
             }
         };
+        let stands_for = match model {
+            AnyModel::CharBpe(_) => Some(TokenBytes::new(&char_bpe::with_bytes(&entries)?, &[])?),
+            _ => None,
+        };
         Ok(Self {
             tokens,
+            stands_for,
             model,
-            decoder: AnyDecoder::new(&config.decoder),
+            decoder: AnyDecoder::new(&config.decoder)?,
             level,
             missing_bytes,
             added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
             normalizer,
             pretokenizer: match config.model {
-                ModelConfig::ByteBpe => Pretokenizer::on_level(&config.pretokenizer, level)?,
-                _ => Pretokenizer::dropping(&config.pretokenizer, level)?,
+                ModelConfig::ByteBpe => Pretokenizer::on_level(&pretokenizer, level)?,
+                _ => Pretokenizer::dropping(&pretokenizer, level)?,
             },
             words: words_of(config),
             rules: rules_of(config)?,
-            prefix_space: config.prefix_space,
+            start,
+            is_spaced,
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
             has_expressions: config.has_expressions(),
@@ -157,6 +175,11 @@ impl Pipeline {
     /// The bytes of every id, added tokens included.
     pub fn tokens(&self) -> &TokenBytes {
         &self.tokens
+    }
+
+    /// The bytes of text that every id stands for, if the model tiles.
+    pub fn stands_for(&self) -> &TokenBytes {
+        self.stands_for.as_ref().unwrap_or(&self.tokens)
     }
 
     /// How ids become text again.
@@ -262,7 +285,7 @@ impl Pipeline {
         let mut steps = StepBudget::default();
         let normalized = self.normalizer.normalize(text, &mut steps)?;
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
-        let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
+        let spaced = self.start.rewrite(text, true, &mut String::new());
         let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
         let recut = self.pretokenizer.recut(text, true, &mut steps)?;
         let text = recut.as_ref().map_or(text, |recut| &recut.text);
@@ -271,7 +294,8 @@ impl Pipeline {
             None => self.pretokenizer.pieces(text, &mut steps)?.ends(PIECES)?,
         };
         let starts = std::iter::once(0).chain(ends.iter().copied());
-        Ok(starts.zip(&ends).map(|(start, end)| text[start..*end].to_owned()).collect())
+        let pieces = starts.zip(&ends).map(|(start, end)| &text[start..*end]);
+        Ok(pieces.map(|piece| if self.is_spaced { spaces::marked(piece) } else { piece.to_owned() }).collect())
     }
 
     fn encode_text(
@@ -354,103 +378,41 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let spaced = self.prefix_space.then(|| prefix_space(text)).flatten();
-        let stretch = Stretch { spaced: spaced.as_ref().map(|spaced| &spaced.alignment), ..stretch };
-        let text = spaced.as_ref().map_or(text, |spaced| &spaced.text);
+        let begins_text = stretch.start == 0 && stretch.inner == 0;
+        let Some(spaced) = self.start.rewrite(text, begins_text, &mut scratch.spaced) else {
+            return self.encode_spaced(text, stretch, begins_text, context, scratch, sink);
+        };
+        let stretch = Stretch { spaced: Some(&spaced.moved), ..stretch };
+        let encoded = self.encode_spaced(&spaced.text, stretch, begins_text, context, scratch, sink);
+        scratch.spaced = spaced.text;
+        encoded
+    }
+
+    /// A stretch that begins as the model wants it.
+    fn encode_spaced(
+        &self,
+        text: &str,
+        stretch: Stretch<'_>,
+        begins_text: bool,
+        context: &mut EncodeContext<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         if let Some(missing) = &self.missing_bytes {
             missing.check(text).map_err(|error| error.moved(|range| stretch.source(range)))?;
         }
-        let begins_text = stretch.source(0..0).start == 0;
         let recut = self
             .pretokenizer
             .recut(text, begins_text, &mut context.steps)
             .map_err(|error| error.moved(|range| stretch.source(range)))?;
         if let Some(recut) = recut {
-            return self.encode_recut(recut, stretch, scratch, sink);
+            return self.encode_recut(recut, text.len(), stretch, scratch, sink);
         }
         sink.stretch_begins(&stretch);
         let encoded = self.encode_whole(text, context, scratch, sink);
         encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
         sink.stretch_ended(&stretch, text.len());
         Ok(())
-    }
-
-    /// Text that the pretokenizer has cut and rewritten.
-    fn encode_recut(
-        &self,
-        recut: Recut,
-        stretch: Stretch<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        let Recut { text, ends, alignment } = recut;
-        let alignment = stretch.spaced.map(|spaced| spaced.then(&alignment)).unwrap_or(alignment);
-        let stretch = Stretch { spaced: Some(&alignment), ..stretch };
-        sink.stretch_begins(&stretch);
-        self.encode_all(&text, &ends, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
-        sink.stretch_ended(&stretch, text.len());
-        Ok(())
-    }
-
-    /// Give `sink` the ids of all pieces of a text.
-    fn encode_all(&self, text: &str, ends: &[u32], scratch: &mut Scratch, sink: &mut impl Sink) -> Result<()> {
-        scratch.longest = scratch.longest.max(text.len());
-        let mut start = 0;
-        for ends in ends.chunks(PIECES) {
-            scratch.ends[..ends.len()].copy_from_slice(ends);
-            start = self.encode_pieces(text, start, 0..ends.len(), scratch, sink)?;
-        }
-        Ok(())
-    }
-
-    /// Cut a text into pieces and give their ids to `sink`.
-    fn encode_cut(
-        &self,
-        text: &str,
-        steps: &mut StepBudget,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        scratch.longest = scratch.longest.max(text.len());
-        let mut cutter = self.pretokenizer.pieces(text, steps)?;
-        let mut start = 0;
-        loop {
-            let count = cutter.fill(&mut scratch.ends)?;
-            if count == 0 {
-                return Ok(());
-            }
-            for first in (0..count).step_by(PIECES) {
-                start = self.encode_pieces(text, start, first..count.min(first + PIECES), scratch, sink)?;
-            }
-            if start == text.len() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
-    /// where the last of them ends.
-    fn encode_pieces(
-        &self,
-        text: &str,
-        mut start: usize,
-        places: Range<usize>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<usize> {
-        let Scratch { block, work, caches, cuts, ends, .. } = scratch;
-        let ends = &ends[places];
-        let (ends, parts) = match self.model.cut(text, start, ends, cuts) {
-            true => (cuts.ends(), cuts.parts()),
-            false => (ends, [].as_slice()),
-        };
-        let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
-        for (ends, parts) in parts {
-            let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
-            block.encode(pieces, self.level, &self.model, work, caches, sink)?;
-            start = ends.last().map_or(start, |end| *end as usize);
-        }
-        Ok(start)
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Entries<'de, 'a> {
     pub vocab_path: &'a str,
     /// How the entries are written.
     pub spelling: Spelling,
+    /// The beginning of entries within a word, which is not repeated where two of them are joined.
+    pub prefix: &'a str,
     /// The place of a merge by its index.
     pub merge_place: &'a dyn Fn(usize) -> String,
 }
@@ -85,7 +87,9 @@ impl Entries<'_, '_> {
         for batch in self.merges.chunks(BATCH) {
             let texts: Vec<[&str; 1]> =
                 batch.iter().flat_map(|(left, right)| [[left.as_ref()], [right.as_ref()]]).collect();
-            let joined: Vec<[&str; 2]> = batch.iter().map(|(left, right)| [left.as_ref(), right.as_ref()]).collect();
+            // As in Hugging Face, it is not asked whether that is the prefix.
+            let joined = batch.iter().map(|(left, right)| [left.as_ref(), self.inner(right)]);
+            let joined: Vec<[&str; 2]> = joined.collect();
             ids.find(&texts, &mut parts);
             let mut products: Vec<Option<usize>> =
                 joined.iter().map(|parts| ids.is_at(next, parts).inspect(|found| next = found + 1)).collect();
@@ -111,6 +115,11 @@ impl Entries<'_, '_> {
             }
         }
         Ok(merges)
+    }
+
+    /// A right part without the prefix.
+    fn inner<'t>(&self, right: &'t str) -> &'t str {
+        right.get(self.prefix.len()..).unwrap_or(right)
     }
 
     fn entry_place(&self, entry: &str) -> String {

@@ -43,6 +43,7 @@ pub fn from_tokenizer_json(data: &[u8]) -> Result<(Vocabulary, String)> {
             merges: &merges,
             vocab_path: "model.vocab",
             spelling: if is_byte_level { Spelling::ByteLevel } else { Spelling::Text },
+            prefix: affix(&model.rest, "continuing_subword_prefix"),
             merge_place: &|rank| format!("model.merges[{rank}]"),
         }
         .build()?,
@@ -73,8 +74,12 @@ fn is_byte_level(document: &Map<String, Value>) -> bool {
 
 /// Whether entries begin or end with what says where in a word they stand.
 fn has_affixes(model: &Map<String, Value>) -> bool {
-    let is_there = |key| model.get(key).and_then(Value::as_str).is_some_and(|affix| !affix.is_empty());
-    is_there("continuing_subword_prefix") || is_there("end_of_word_suffix")
+    ["continuing_subword_prefix", "end_of_word_suffix"].iter().any(|key| !affix(model, key).is_empty())
+}
+
+/// What surrounds entries in a word, or nothing.
+fn affix<'v>(model: &'v Map<String, Value>, key: &str) -> &'v str {
+    model.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The vocabulary of entries with scores, whose ids are their places.

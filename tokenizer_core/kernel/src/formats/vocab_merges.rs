@@ -40,7 +40,8 @@ pub fn from_vocab_merges(vocab: &[u8], merges: &[u8]) -> Result<Vocabulary> {
         pairs.push((Cow::Borrowed(left), Cow::Borrowed(right)));
     }
     let spelling = Spelling::ByteLevel;
-    Entries { vocab: &vocab, merges: &pairs, vocab_path: "vocab.json", spelling, merge_place: &place }.build()
+    Entries { vocab: &vocab, merges: &pairs, vocab_path: "vocab.json", spelling, prefix: "", merge_place: &place }
+        .build()
 }
 
 fn read_vocab(data: &[u8]) -> Result<Vec<(Cow<'_, str>, u32)>> {

@@ -5,6 +5,7 @@
 
 pub mod bpe;
 pub(crate) mod byte_pieces;
+pub mod char_bpe;
 mod piece_ids;
 mod symbols;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::bpe::Bpe;
+use self::char_bpe::{Affixes, AnyCharBpe, CharBpe, Options, Unknown};
 pub use self::piece_ids::{PieceIds, Token};
 use self::symbols::Symbols;
 use self::unigram::Unigram;
@@ -110,6 +112,7 @@ pub struct Work {
     /// Those of one piece.
     pub(crate) tokens: Vec<Token>,
     pub(crate) unigram: unigram::Work,
+    pub(crate) char_bpe: char_bpe::Work,
 }
 
 impl Work {
@@ -119,6 +122,7 @@ impl Work {
         self.tokens.clear();
         self.tokens.shrink_to(entries);
         self.unigram.shrink(entries);
+        self.char_bpe.shrink(entries);
     }
 }
 
@@ -127,6 +131,10 @@ impl Work {
 pub enum AnyModel {
     /// Byte-level BPE.
     Bpe(Box<Bpe>),
+    /// BPE over characters, of which all have tokens.
+    CharBpe(Box<CharBpe<true>>),
+    /// BPE over characters, of which some are unknown, or in words with affixes.
+    WordBpe(Box<CharBpe<false>>),
     /// Whole words.
     WordLevel(Box<WordLevel>),
     /// Parts of words.
@@ -145,6 +153,8 @@ macro_rules! each {
     ($any:expr, $model:ident => $work:expr) => {
         match $any {
             AnyModel::Bpe($model) => $work,
+            AnyModel::CharBpe($model) => $work,
+            AnyModel::WordBpe($model) => $work,
             AnyModel::WordLevel($model) => $work,
             AnyModel::WordPiece($model) => $work,
             AnyModel::Unigram($model) => $work,
@@ -175,6 +185,15 @@ impl AnyModel {
         Ok(match &config.model {
             ModelConfig::ByteBpe => {
                 Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, config.ignore_merges, level)?))
+            }
+            ModelConfig::CharBpe { unk, fuse_unk, byte_fallback, prefix, suffix, by_score } => {
+                let unknown = Unknown { unk: *unk, fuse: *fuse_unk, byte_fallback: *byte_fallback };
+                let (affixes, ignore_merges) = (Affixes { prefix, suffix }, config.ignore_merges);
+                let options = Options { affixes, unknown, by_score: *by_score, ignore_merges };
+                match AnyCharBpe::new(vocabulary, never, options)? {
+                    AnyCharBpe::Tiling(model) => Self::CharBpe(Box::new(model)),
+                    AnyCharBpe::Other(model) => Self::WordBpe(Box::new(model)),
+                }
             }
             ModelConfig::WordLevel { unk } => Self::WordLevel(Box::new(WordLevel::new(vocabulary, never, *unk))),
             ModelConfig::WordPiece { unk, prefix, max_chars } => {

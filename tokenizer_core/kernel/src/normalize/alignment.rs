@@ -47,6 +47,14 @@ impl Alignment {
         whole
     }
 
+    /// Of a text of `len` bytes behind `before` others, which came from nothing.
+    pub(crate) fn behind(before: usize, len: usize) -> Self {
+        let mut whole = Self::default();
+        whole.push_whole(before, 0..0);
+        whole.push_copy(len, 0);
+        whole
+    }
+
     /// The smallest source range that covers everything the bytes in `range` came from; empty, at the place of the
     /// insertion, when all of them were inserted. Bytes past the end of the rewritten text came from nowhere.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {

@@ -15,6 +15,7 @@ mod tests;
 pub(crate) mod written;
 
 pub use alignment::Alignment;
+pub(crate) use replace::Replace;
 pub(crate) use rewriter::Rewriter;
 
 use self::bert::Bert;
@@ -24,7 +25,6 @@ use crate::error::{Error, Result};
 use crate::regex::StepBudget;
 use forms::{Form, FormRewrite};
 use precompiled::Precompiled;
-use replace::Replace;
 use sentencepiece::SentencePiece;
 
 /// Replacements may make a text this many times as long, and [`GROWTH_GRACE`] bytes more: a chain of them could fill

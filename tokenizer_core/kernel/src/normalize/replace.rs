@@ -17,7 +17,7 @@ enum Needle {
 
 /// A compiled replacement.
 #[derive(Debug)]
-pub(super) struct Replace {
+pub(crate) struct Replace {
     needle: Needle,
     content: String,
 }
@@ -27,7 +27,7 @@ impl Replace {
     ///
     /// # Errors
     /// `invalid_pattern` for a regular expression that does not compile, and for the name of a scanner.
-    pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
+    pub(crate) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
         let needle = match pattern {
             Pattern::String(literal) => Needle::Literal(Box::new(Finder::new(literal).into_owned())),
             Pattern::Regex(regex) => Needle::Regex(Box::new(Expression::new(regex)?)),
@@ -45,7 +45,7 @@ impl Replace {
     ///
     /// # Errors
     /// `step_limit` with the range of the text that was left.
-    pub(super) fn rewrite(&self, text: &str, max_len: usize, steps: &mut StepBudget) -> Result<Option<Normalized>> {
+    pub(crate) fn rewrite(&self, text: &str, max_len: usize, steps: &mut StepBudget) -> Result<Option<Normalized>> {
         let mut rewriter = Rewriter::new(text);
         let (mut at, mut last_end) = (0, None);
         steps.allow(text.len());

@@ -19,8 +19,34 @@ pub struct Stretch<'a> {
     pub(crate) alignment: Option<&'a Alignment>,
     /// The beginning of the stretch in the normalizer's text.
     pub(crate) inner: usize,
-    /// The alignment of the prefix space.
-    pub(crate) spaced: Option<&'a Alignment>,
+    /// What stands before it, or was rewritten in it.
+    pub(crate) spaced: Option<&'a Moved>,
+}
+
+/// The way from a stretch back to the text of the normalizer.
+#[derive(Debug)]
+pub enum Moved {
+    /// So many bytes were put before it.
+    By(usize),
+    /// Anything else.
+    Along(Alignment),
+}
+
+impl Moved {
+    fn source(&self, range: Range<usize>) -> Range<usize> {
+        match self {
+            Self::By(bytes) => range.start.saturating_sub(*bytes)..range.end.saturating_sub(*bytes),
+            Self::Along(alignment) => alignment.source(range),
+        }
+    }
+
+    /// Compose with a later rewrite of the stretch, which has `bytes` bytes.
+    pub(crate) fn then(&self, later: &Alignment, bytes: usize) -> Alignment {
+        match self {
+            Self::By(before) => Alignment::behind(*before, bytes).then(later),
+            Self::Along(alignment) => alignment.then(later),
+        }
+    }
 }
 
 impl Stretch<'_> {

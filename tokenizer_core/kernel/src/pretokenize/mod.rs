@@ -4,6 +4,7 @@ mod char_runs;
 mod classes;
 mod find;
 mod recut;
+mod rewrites;
 mod rules;
 mod scan;
 mod scanner;

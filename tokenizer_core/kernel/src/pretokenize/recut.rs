@@ -2,13 +2,17 @@
 
 use super::classes;
 use super::find::{Finder, Search};
+use super::rewrites;
 use super::split::{Cursor, Split};
-use crate::config::{Behavior, PretokenizerStage};
+use crate::config::{Behavior, Prepend, PretokenizerStage};
 use crate::error::{Code, Error, Result};
 use crate::normalize::{Alignment, Rewriter};
 use crate::regex::StepBudget;
 use crate::simd::level::SimdLevel;
 use crate::unicode::is_whitespace;
+
+/// About how many pieces are cut at once.
+const TOGETHER: usize = 160;
 
 /// A stretch of text that has been cut, and of which parts were rewritten or dropped.
 #[derive(Debug)]
@@ -35,6 +39,14 @@ pub(super) enum Stage {
     Whitespace,
     UnicodeScripts,
     FixedLength(usize),
+    Metaspace {
+        replacement: char,
+        prepend: Prepend,
+        split: bool,
+    },
+    ByteLevel {
+        prefix_space: bool,
+    },
 }
 
 /// The pieces that a stage makes of those of the stage before.
@@ -50,9 +62,24 @@ impl Pieces<'_> {
         self.end();
     }
 
+    /// Take the source up to `end`.
+    pub(super) fn pass(&mut self, end: usize) {
+        self.text.keep(end);
+    }
+
     /// Leave out the source up to `end`.
     pub(super) fn drop(&mut self, end: usize) {
         self.text.drop(end);
+    }
+
+    /// Put `with` in the place of the source up to `end`.
+    pub(super) fn replace(&mut self, end: usize, with: &str) {
+        self.text.replace(end, with);
+    }
+
+    /// Put `with` here.
+    pub(super) fn insert(&mut self, with: &str) {
+        self.text.insert(with);
     }
 
     /// End a piece here, unless it would be empty.
@@ -88,17 +115,27 @@ impl Stage {
                 return Err(Error::new(Code::InvalidOption, "a piece has at least one character"));
             }
             PretokenizerStage::FixedLength { length } => Self::FixedLength(*length),
+            PretokenizerStage::Metaspace { replacement, prepend, split } => {
+                Self::Metaspace { replacement: *replacement, prepend: *prepend, split: *split }
+            }
+            PretokenizerStage::ByteLevel { prefix_space } => Self::ByteLevel { prefix_space: *prefix_space },
         })
     }
 
-    /// Cut, rewrite or drop `text[start..end]`, a piece of the stage before.
-    fn piece(&self, text: &str, start: usize, end: usize, steps: &mut StepBudget, out: &mut Pieces<'_>) -> Result<()> {
-        let piece = &text[start..end];
+    /// Cut, rewrite or drop a piece of the stage before, which begins at `start`.
+    fn piece(
+        &self,
+        piece: &str,
+        start: usize,
+        begins_text: bool,
+        steps: &mut StepBudget,
+        out: &mut Pieces<'_>,
+    ) -> Result<()> {
         match self {
             Self::Cut(split) => {
                 let (mut cursor, mut ends) = (Cursor::default(), Vec::new());
                 while split
-                    .fill(piece, &mut cursor, usize::MAX, steps, &mut ends)
+                    .fill(piece, &mut cursor, TOGETHER, steps, &mut ends)
                     .map_err(|error| error.moved(|range| range.start + start..range.end + start))?
                 {}
                 for end in ends {
@@ -118,7 +155,7 @@ impl Stage {
                     }
                 }
                 if *inverted {
-                    out.drop(end);
+                    out.drop(start + piece.len());
                 }
             }
             Self::WhitespaceSplit => {
@@ -131,14 +168,19 @@ impl Stage {
             Self::Whitespace => classes::whitespace(piece, start, out),
             Self::UnicodeScripts => classes::unicode_scripts(piece, start, out),
             Self::FixedLength(length) => classes::fixed_length(piece, *length, start, out),
+            Self::Metaspace { replacement, prepend, split } => {
+                let prepend = *prepend == Prepend::Always || *prepend == Prepend::First && begins_text;
+                rewrites::metaspace(piece, start, *replacement, prepend, *split, out);
+            }
+            Self::ByteLevel { prefix_space } => rewrites::byte_level(piece, start, *prefix_space, out),
         }
-        out.keep(end);
+        out.keep(start + piece.len());
         Ok(())
     }
 }
 
 /// All stages over a stretch.
-pub(super) fn run(stages: &[Stage], text: &str, _begins_text: bool, steps: &mut StepBudget) -> Result<Recut> {
+pub(super) fn run(stages: &[Stage], text: &str, begins_text: bool, steps: &mut StepBudget) -> Result<Recut> {
     steps.allow(text.len());
     let ends = if text.is_empty() { Vec::new() } else { vec![text.len() as u32] };
     let mut whole = Recut { text: text.to_owned(), ends, alignment: Alignment::copied(text.len()) };
@@ -146,8 +188,10 @@ pub(super) fn run(stages: &[Stage], text: &str, _begins_text: bool, steps: &mut 
         let mut out = Pieces { text: Rewriter::new(&whole.text), ends: Vec::new() };
         let mut start = 0;
         for end in &whole.ends {
+            let piece = &whole.text[start..*end as usize];
+            let begins_text = begins_text && whole.alignment.source(start..*end as usize).start == 0;
             stage
-                .piece(&whole.text, start, *end as usize, steps, &mut out)
+                .piece(piece, start, begins_text, steps, &mut out)
                 .map_err(|error| error.moved(|range| whole.alignment.source(range)))?;
             start = *end as usize;
         }

@@ -32,7 +32,7 @@ pub fn encode<'py>(
         return Err(invalid_option(py, message, "caller"));
     };
     let (ids, spans, refused) = run_on(py, pipeline, text.len(), || {
-        let mut offsets = Offsets::new(pipeline.tokens(), text, unit);
+        let mut offsets = Offsets::new(pipeline.stands_for(), text, unit);
         let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })

@@ -110,7 +110,7 @@ impl PyPipeline {
         let unit = self::unit(py, unit)?;
         let text = &utf8(text, self.0.level())?;
         let (ids, spans) = run_on(py, &self.0, text.len(), || {
-            let mut offsets = Offsets::new(self.0.tokens(), text, unit);
+            let mut offsets = Offsets::new(self.0.stands_for(), text, unit);
             self.0.encode(text, options, &mut offsets)?;
             Ok((offsets.ids, offsets.spans))
         })
@@ -176,8 +176,9 @@ impl PyStreamDecoder {
         decode::to_stream(ids, &self.pipeline, self.skip_special_tokens, &self.state)
     }
 
-    fn finish(&self) -> String {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).finish(self.pipeline.decoder())
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        let finished = self.state.lock().unwrap_or_else(PoisonError::into_inner).finish(self.pipeline.decoder());
+        finished.map_err(|error| exception(py, &error, None))
     }
 
     #[getter]

@@ -214,7 +214,7 @@ impl<'a> TextRequest<'a> {
     fn offsets(&self, pipeline: &Pipeline, texts: &[&str], json: &mut Vec<u8>) -> Result<usize> {
         let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
-            let mut offsets = Offsets::new(pipeline.tokens(), text, self.unit);
+            let mut offsets = Offsets::new(pipeline.stands_for(), text, self.unit);
             pipeline.encode(text, self.options, &mut offsets)?;
             rows.push((offsets.ids, offsets.spans));
         }

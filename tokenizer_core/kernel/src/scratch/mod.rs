@@ -47,6 +47,8 @@ pub struct Scratch {
     pub(crate) cuts: Cuts,
     /// Words as a normalizer has rewritten them.
     pub(crate) written: Written<()>,
+    /// A text behind a space.
+    pub(crate) spaced: String,
     /// The longest text since the buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
 }
@@ -60,6 +62,7 @@ impl Scratch {
             ends: [0; ENDS],
             cuts: Cuts::default(),
             written: Written::default(),
+            spaced: String::new(),
             longest: 0,
         }
     }
@@ -73,6 +76,8 @@ impl Scratch {
         self.block.shrink(BUFFER_LIMIT);
         self.cuts.shrink(BUFFER_LIMIT);
         self.written.shrink(BUFFER_LIMIT);
+        self.spaced.clear();
+        self.spaced.shrink_to(BUFFER_LIMIT);
     }
 }
 

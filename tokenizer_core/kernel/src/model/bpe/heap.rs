@@ -6,13 +6,30 @@ use std::collections::BinaryHeap;
 
 use crate::model::bpe::ranks::{MergeTable, NEVER};
 
+/// What two neighbours become, and how early.
+pub trait Merges {
+    /// The rank of two tokens, or [`NEVER`].
+    fn rank(&self, left: u32, right: u32) -> u32;
+
+    /// What the merge of a rank makes.
+    fn product(&self, rank: u32) -> u32;
+
+    /// Merges of a lower order come first, the leftmost among equals. The rank itself, unless ranks share one.
+    #[inline(always)]
+    fn order(&self, rank: u32) -> u32 {
+        rank
+    }
+}
+
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]
 pub struct Merger {
     ids: Vec<u32>,
+    /// By id that is left: the number of its first symbol.
+    starts: Vec<u32>,
     ranks: Vec<u32>,
     links: Vec<Links>,
-    /// Ranks in the upper bits, places in the lower.
+    /// Orders in the upper bits, places in the lower.
     queue: BinaryHeap<Reverse<u64>>,
 }
 
@@ -28,21 +45,29 @@ const NONE: u32 = u32::MAX;
 impl Merger {
     /// The ids of `piece` by merges alone. The piece is shorter than 4 GiB.
     pub fn merge(&mut self, table: &MergeTable, piece: &[u8]) -> &[u32] {
+        self.merge_symbols(table, piece.iter().map(|byte| table.byte_id(*byte))).0
+    }
+
+    /// The ids that symbols are merged into, and of each the number of its first symbol. There are fewer than 2^32.
+    pub fn merge_symbols(&mut self, merges: &impl Merges, symbols: impl Iterator<Item = u32>) -> (&[u32], &[u32]) {
         self.ids.clear();
-        self.ids.extend(piece.iter().map(|byte| table.byte_id(*byte)));
-        if !piece.is_empty() {
-            self.merge_by_queue(table);
+        self.starts.clear();
+        self.ids.extend(symbols);
+        if !self.ids.is_empty() {
+            self.merge_by_queue(merges);
         }
-        &self.ids
+        (&self.ids, &self.starts)
     }
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         // Cleared first: a buffer never shrinks below its length.
         self.ids.clear();
+        self.starts.clear();
         self.ranks.clear();
         self.links.clear();
         self.ids.shrink_to(entries);
+        self.starts.shrink_to(entries);
         self.ranks.shrink_to(entries);
         self.links.shrink_to(entries);
         self.queue.shrink_to(entries);
@@ -51,8 +76,8 @@ impl Merger {
     /// A priority queue over a linked list: `O(n log n)` on any input.
     ///
     /// A queued pair may have changed since: when it is popped, it is compared with the current rank of its place.
-    fn merge_by_queue(&mut self, table: &MergeTable) {
-        let Self { ids, ranks, links, queue } = self;
+    fn merge_by_queue(&mut self, table: &impl Merges) {
+        let Self { ids, starts, ranks, links, queue } = self;
         let count = ids.len() as u32;
         links.clear();
         links.extend(
@@ -63,10 +88,13 @@ impl Merger {
         ranks.extend(ids.windows(2).map(|pair| table.rank(pair[0], pair[1])));
         ranks.push(NEVER);
         queue.clear();
-        queue.extend((0..count).filter(|at| ranks[*at as usize] != NEVER).map(|at| queued(ranks[at as usize], at)));
+        queue.extend(
+            (0..count).filter(|at| ranks[*at as usize] != NEVER).map(|at| queued(table.order(ranks[at as usize]), at)),
+        );
         while let Some(Reverse(first)) = queue.pop() {
-            let (rank, at) = ((first >> 32) as u32, first as u32);
-            if ranks[at as usize] != rank {
+            let (order, at) = ((first >> 32) as u32, first as u32);
+            let rank = ranks[at as usize];
+            if rank == NEVER || table.order(rank) != order {
                 continue;
             }
             let right = links[at as usize].next;
@@ -87,6 +115,7 @@ impl Merger {
         let (mut at, mut kept) = (0, 0);
         while at != NONE {
             ids[kept] = ids[at as usize];
+            starts.push(at);
             kept += 1;
             at = links[at as usize].next;
         }
@@ -96,7 +125,7 @@ impl Merger {
 
 /// Look the pair of `at` and `next` up again and queue it.
 fn requeue(
-    table: &MergeTable,
+    table: &impl Merges,
     ids: &[u32],
     ranks: &mut [u32],
     queue: &mut BinaryHeap<Reverse<u64>>,
@@ -106,10 +135,10 @@ fn requeue(
     let rank = table.rank(ids[at as usize], ids[next as usize]);
     ranks[at as usize] = rank;
     if rank != NEVER {
-        queue.push(queued(rank, at));
+        queue.push(queued(table.order(rank), at));
     }
 }
 
-fn queued(rank: u32, at: u32) -> Reverse<u64> {
-    Reverse(u64::from(rank) << 32 | u64::from(at))
+fn queued(order: u32, at: u32) -> Reverse<u64> {
+    Reverse(u64::from(order) << 32 | u64::from(at))
 }

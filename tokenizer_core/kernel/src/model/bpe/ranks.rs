@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
+use crate::model::bpe::heap::Merges;
 use crate::model::bpe::pair_table::{Address, PairTable};
 use crate::simd::level::SimdLevel;
 use crate::simd::pages::Table;
@@ -149,12 +150,6 @@ impl MergeTable {
         (1 << self.id_bits) - 1
     }
 
-    /// What the merge of a rank makes.
-    #[inline]
-    pub fn product(&self, rank: u32) -> u32 {
-        self.made_by(self.ranks - rank)
-    }
-
     /// What the merge of a precedence makes.
     #[inline(always)]
     pub(crate) fn made_by(&self, precedence: u32) -> u32 {
@@ -179,15 +174,6 @@ impl MergeTable {
         self.pairs.prefetch(self.pairs.address(left, right));
     }
 
-    /// The rank of two tokens, or [`NEVER`].
-    #[inline]
-    pub fn rank(&self, left: u32, right: u32) -> u32 {
-        match self.pairs.get(left, right) {
-            0 => NEVER,
-            precedence => self.ranks - precedence,
-        }
-    }
-
     /// Where the precedence of two tokens is, or of a token and a border; prefetches it.
     #[inline(always)]
     pub(crate) fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
@@ -207,5 +193,20 @@ impl MergeTable {
     #[inline(always)]
     pub(crate) fn holds(&self, precedence: u32, left: u32, right: u32) -> bool {
         self.pairs.holds(precedence, left, right)
+    }
+}
+
+impl Merges for MergeTable {
+    #[inline]
+    fn rank(&self, left: u32, right: u32) -> u32 {
+        match self.pairs.get(left, right) {
+            0 => NEVER,
+            precedence => self.ranks - precedence,
+        }
+    }
+
+    #[inline]
+    fn product(&self, rank: u32) -> u32 {
+        self.made_by(self.ranks - rank)
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
+use crate::model::bpe::heap::Merges;
 use crate::model::bpe::ranks::{AHEAD, MergeTable, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 

@@ -1,0 +1,102 @@
+//! Pieces on their way to the model: those of a text that is cut as it goes, or that was cut and rewritten before.
+
+use std::ops::Range;
+
+use super::Pipeline;
+use crate::block::{PIECES, Pieces};
+use crate::error::Result;
+use crate::output::{Moved, Sink, Stretch};
+use crate::pretokenize::Recut;
+use crate::regex::StepBudget;
+use crate::scratch::Scratch;
+
+impl Pipeline {
+    /// Text of `bytes` bytes that the pretokenizer has cut and rewritten.
+    pub(super) fn encode_recut(
+        &self,
+        recut: Recut,
+        bytes: usize,
+        stretch: Stretch<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let Recut { text, ends, alignment } = recut;
+        let moved = match stretch.spaced {
+            Some(spaced) => spaced.then(&alignment, bytes),
+            None => alignment,
+        };
+        let moved = Moved::Along(moved);
+        let stretch = Stretch { spaced: Some(&moved), ..stretch };
+        sink.stretch_begins(&stretch);
+        self.encode_all(&text, &ends, scratch, sink).map_err(|error| error.moved(|range| stretch.source(range)))?;
+        sink.stretch_ended(&stretch, text.len());
+        Ok(())
+    }
+
+    /// Give `sink` the ids of all pieces of a text.
+    pub(super) fn encode_all(
+        &self,
+        text: &str,
+        ends: &[u32],
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        scratch.longest = scratch.longest.max(text.len());
+        let mut start = 0;
+        for ends in ends.chunks(PIECES) {
+            scratch.ends[..ends.len()].copy_from_slice(ends);
+            start = self.encode_pieces(text, start, 0..ends.len(), scratch, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Cut a text into pieces and give their ids to `sink`.
+    pub(super) fn encode_cut(
+        &self,
+        text: &str,
+        steps: &mut StepBudget,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        scratch.longest = scratch.longest.max(text.len());
+        let mut cutter = self.pretokenizer.pieces(text, steps)?;
+        let mut start = 0;
+        loop {
+            let count = cutter.fill(&mut scratch.ends)?;
+            if count == 0 {
+                return Ok(());
+            }
+            for first in (0..count).step_by(PIECES) {
+                start = self.encode_pieces(text, start, first..count.min(first + PIECES), scratch, sink)?;
+            }
+            if start == text.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
+    /// where the last of them ends.
+    pub(super) fn encode_pieces(
+        &self,
+        text: &str,
+        mut start: usize,
+        places: Range<usize>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<usize> {
+        let Scratch { block, work, caches, cuts, ends, .. } = scratch;
+        let ends = &ends[places];
+        let (ends, parts) = match self.model.cut(text, start, ends, cuts) {
+            true => (cuts.ends(), cuts.parts()),
+            false => (ends, [].as_slice()),
+        };
+        let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
+        for (ends, parts) in parts {
+            let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
+            block.encode(pieces, self.level, &self.model, work, caches, sink)?;
+            start = ends.last().map_or(start, |end| *end as usize);
+        }
+        Ok(start)
+    }
+}

@@ -1,0 +1,211 @@
+//! BPE over characters, as Hugging Face has it for files without a byte alphabet: SentencePiece's models (Llama 2,
+//! Gemma) with a token for each byte, and models over words with affixes (CLIP).
+
+mod boundaries;
+mod merges;
+mod symbols;
+#[cfg(test)]
+#[path = "../../../tests/unit/char_bpe.rs"]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use rustc_hash::FxBuildHasher;
+
+use self::boundaries::Boundaries;
+use self::merges::{CharMerges, by_score, merge_few};
+pub use self::symbols::{Affixes, Unknown};
+use self::symbols::{Sequence, Symbols};
+use super::bpe::heap::Merger;
+use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
+use crate::error::Result;
+use crate::model::byte_pieces::byte_of;
+use crate::vocabulary::{Merge, Vocabulary};
+
+/// Up to this many symbols a loop over all of them is faster than the queue.
+const FEW: usize = 40;
+
+/// Tokens and merges, ready to be looked up.
+///
+/// If it tiles, the bytes of all tokens, of which `<0xNN>` is one byte, are those of the piece.
+#[derive(Debug)]
+pub struct CharBpe<const TILES: bool> {
+    symbols: Symbols,
+    merges: CharMerges,
+    /// Entries that a whole piece becomes although merges do not make them of it.
+    whole: HashMap<Box<[u8]>, u32, FxBuildHasher>,
+    /// Absent where a piece may not be cut.
+    boundaries: Option<Boundaries>,
+}
+
+/// The buffers of [`CharBpe`].
+#[derive(Debug, Default)]
+pub struct Work {
+    sequence: Sequence,
+    waiting: Vec<u64>,
+    queue: Merger,
+    starts: Vec<u32>,
+    tokens: Vec<Token>,
+}
+
+impl Work {
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub(super) fn shrink(&mut self, entries: usize) {
+        self.sequence.shrink(entries);
+        self.queue.shrink(entries);
+        self.tokens.clear();
+        self.tokens.shrink_to(entries);
+    }
+}
+
+/// A model of which it is known whether it tiles.
+#[derive(Debug)]
+pub enum AnyCharBpe {
+    /// It does.
+    Tiling(CharBpe<true>),
+    /// It does not.
+    Other(CharBpe<false>),
+}
+
+/// What a model has beside its vocabulary.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// What surrounds characters in the entries.
+    pub affixes: Affixes<'a>,
+    /// How unknown characters are written.
+    pub unknown: Unknown,
+    /// The merges are those of [scores](by_score), and not those of the vocabulary.
+    pub by_score: bool,
+    /// A piece that is an entry is that token.
+    pub ignore_merges: bool,
+}
+
+impl AnyCharBpe {
+    /// The model of a vocabulary of texts, of which no text becomes a token of `never`.
+    ///
+    /// # Errors
+    /// `invalid_file` for more merges than a rank can tell.
+    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, options: Options<'_>) -> Result<Self> {
+        let symbols = Symbols::new(vocabulary, never, options.affixes, options.unknown);
+        let makeshift = symbols.makeshift();
+        let scored = options.by_score.then(|| by_score(vocabulary, &(never | &makeshift)));
+        let (found, orders) = scored.unzip();
+        let merges = found.as_deref().unwrap_or_else(|| vocabulary.merges());
+        let table = CharMerges::new(merges, orders.unwrap_or_default(), vocabulary.id_limit(), never)?;
+        let is_plain = options.affixes.are_none() && joins_texts(vocabulary, merges, &makeshift);
+        let tiles = is_plain && symbols.cover_all();
+        let mut model = CharBpe::<false> { symbols, merges: table, whole: HashMap::default(), boundaries: None };
+        if options.ignore_merges {
+            model.whole = model.made_otherwise(vocabulary, never);
+        }
+        if is_plain && model.whole.is_empty() {
+            model.boundaries = Some(Boundaries::new(vocabulary, merges, &model.symbols));
+        }
+        let CharBpe { symbols, merges, whole, boundaries } = model;
+        Ok(if tiles {
+            Self::Tiling(CharBpe { symbols, merges, whole, boundaries })
+        } else {
+            Self::Other(CharBpe { symbols, merges, whole, boundaries })
+        })
+    }
+}
+
+/// Whether each merge makes the text of both parts joined, and none is of tokens that stand for bytes or unknown text.
+fn joins_texts(vocabulary: &Vocabulary, merges: &[Merge], makeshift: &HashSet<u32>) -> bool {
+    merges.iter().all(|merge| {
+        let [left, right, product] =
+            [merge.left, merge.right, merge.product].map(|id| vocabulary.bytes(id).unwrap_or_default());
+        let joined = product.len() == left.len() + right.len() && product.starts_with(left) && product.ends_with(right);
+        joined && ![merge.left, merge.right, merge.product].iter().any(|id| makeshift.contains(id))
+    })
+}
+
+/// The vocabulary as tokens of a model with byte fallback stand in a text: `<0xNN>` is that byte.
+///
+/// # Errors
+/// None that the vocabulary itself did not have.
+pub fn with_bytes(vocabulary: &Vocabulary) -> Result<Vocabulary> {
+    let entry = |(id, entry): (u32, &[u8])| (id, byte_of(entry).map_or_else(|| entry.to_vec(), |byte| vec![byte]));
+    Vocabulary::new(vocabulary.tokens().map(entry).collect(), Vec::new(), Vec::new())
+}
+
+impl<const TILES: bool> CharBpe<TILES> {
+    /// Where cutting a piece changes no id, in a text of its own; for tests.
+    pub fn is_cut(&self) -> bool {
+        self.boundaries.is_some()
+    }
+
+    /// The entries that merges make something else of.
+    fn made_otherwise(&self, vocabulary: &Vocabulary, never: &HashSet<u32>) -> HashMap<Box<[u8]>, u32, FxBuildHasher> {
+        let mut work = Work::default();
+        let entries = vocabulary.tokens().filter(|(id, _)| !never.contains(id));
+        let other = entries.filter(|(id, entry)| {
+            std::str::from_utf8(entry).is_ok()
+                && (self.merge(entry, 0..entry.len(), &mut work).is_err() || work.sequence.ids != [*id])
+        });
+        other.map(|(id, entry)| (entry.into(), id)).collect()
+    }
+
+    /// Leave in `work` the ids of a piece, and the bytes that each stands for.
+    #[inline]
+    fn merge(&self, text: &[u8], range: std::ops::Range<usize>, work: &mut Work) -> std::result::Result<(), Uncovered> {
+        let Work { sequence, waiting, queue, starts, .. } = work;
+        self.symbols.read(text, range, sequence)?;
+        if sequence.ids.len() <= FEW {
+            merge_few(&self.merges, sequence, waiting);
+            return Ok(());
+        }
+        let (ids, found) = queue.merge_symbols(&self.merges, sequence.ids.iter().copied());
+        starts.clear();
+        starts.extend(found.iter().copied().chain([sequence.ids.len() as u32]));
+        sequence.ids.clear();
+        sequence.ids.extend_from_slice(ids);
+        for (at, symbols) in starts.windows(2).enumerate() {
+            let bytes = sequence.bytes[symbols[0] as usize..symbols[1] as usize].iter().sum();
+            sequence.bytes[at] = bytes;
+        }
+        sequence.bytes.truncate(sequence.ids.len());
+        Ok(())
+    }
+}
+
+impl<const TILES: bool> Model for CharBpe<TILES> {
+    const TILES: bool = TILES;
+
+    fn encode(
+        &self,
+        text: &[u8],
+        pieces: &[Piece],
+        work: &mut super::Work,
+        out: &mut PieceIds,
+    ) -> std::result::Result<(), Uncovered> {
+        let work = &mut work.char_bpe;
+        for (at, piece) in pieces.iter().enumerate() {
+            let whole = (!self.whole.is_empty()).then(|| self.whole.get(&text[piece.range()])).flatten();
+            match whole {
+                Some(id) => {
+                    work.sequence.ids.clear();
+                    work.sequence.ids.push(*id);
+                    work.sequence.bytes.clear();
+                    work.sequence.bytes.push(piece.length() as u32);
+                }
+                None => self.merge(text, piece.range(), work)?,
+            }
+            let Work { sequence: Sequence { ids, bytes }, tokens, .. } = &mut *work;
+            if TILES {
+                out.give(at, ids);
+            } else {
+                tokens.clear();
+                tokens.extend(ids.iter().zip(bytes).map(|(id, bytes)| Token { id: *id, bytes: *bytes }));
+                out.give_tokens(at, tokens);
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) -> bool {
+        let Some(boundaries) = &self.boundaries else { return false };
+        boundaries.cut(&self.symbols, text.as_bytes(), start, ends, cuts);
+        true
+    }
+}
