@@ -152,7 +152,10 @@ class ChatTemplate:
         continue_final_message: bool = False,
         content_format: Literal["sent", "auto", "string", "parts"] = "sent",
         before: tuple[int, int] = (0, 0),
-    ) -> tuple[str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], tuple[int, int]]:
+        most: int | None = None,
+    ) -> tuple[
+        str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], list[tuple[int, int, int]], tuple[int, int]
+    ]:
         """Render a chat, without the GIL.
 
         Args:
@@ -162,10 +165,12 @@ class ChatTemplate:
             specials: the literals of special tokens by their names, such as ``bos_token``.
             content_format: the form of content for the template; ``"auto"``: as it reads it.
             before: how many chats of the same request were rendered before, and the steps that they left.
+            most: the steps that it may take; by default what its budget has.
 
         Returns:
             The text; ``(message, field, start, end)`` of what the caller wrote and ``(start, end)`` of
-            ``{% generation %}`` blocks, in characters and in order; ``before`` of the next chat.
+            ``{% generation %}`` blocks; ``(message, start, end)`` of what loops wrote while they were at a message. All
+            are in characters and in order. Last, ``before`` of the next chat.
 
         Raises:
             InvalidOption: a value is not JSON of a chat.

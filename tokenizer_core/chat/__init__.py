@@ -1,5 +1,5 @@
 """Chats: messages to text by a template, and to ids.
 
 ``templates`` are compiled, ``content_parts`` says what messages may hold, ``rendering`` makes the text and tells who
-wrote it, ``encoding`` makes ids, masks and labels of it.
+wrote it, ``turns`` finds what of it the model has to write, ``encoding`` makes ids, masks and labels.
 """

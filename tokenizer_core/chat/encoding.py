@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat.rendering import RenderedChat
+from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
 from tokenizer_core.padding import overlapping
@@ -87,8 +88,9 @@ class EncodedChat:
         """Return the ids to train on and -100 elsewhere, without a shift: ``labels[i]`` belongs to ``ids[i]``.
 
         A token is trained on if at least one of its characters is. Those of the assistant are what stands in
-        ``{% generation %}`` where the template has it; else a turn reaches from its first character to its last, and
-        on through the first special token if only the template's text stands before that.
+        ``{% generation %}`` where the template has it; else what the model has to write, see ``Turns``. A turn of
+        another role reaches from its first character to its last, and on through the first special token if only the
+        template's text stands before that.
 
         Args:
             train_on: ``"assistant"`` (every turn), ``"last"`` (the last turn of the assistant), or roles.
@@ -131,10 +133,21 @@ class EncodedChat:
         for message in messages:
             if self.rendered.generated and self.rendered.roles[message] == "assistant":
                 spans += self._blocks(message)
+            elif self.rendered.roles[message] == "assistant" and message in self._written_alone:
+                spans += self._model.of(message)
             elif message in self._said:
                 start, end = self._said[message]
                 spans.append((start, self._closed(end)))
         return spans
+
+    @cached_property
+    def _model(self) -> Turns:
+        return Turns(self.rendered, self.spans, self.control)
+
+    @cached_property
+    def _written_alone(self) -> frozenset[int]:
+        """The messages of which the template has written each by itself."""
+        return frozenset(message for message, _, _ in self.rendered.parts)
 
     @cached_property
     def _said(self) -> dict[int, tuple[int, int]]:

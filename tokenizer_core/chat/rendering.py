@@ -56,6 +56,46 @@ class Span(NamedTuple):
     end: int
 
 
+@dataclass(frozen=True)
+class History:
+    """What a chat was before each of its turns: the messages before it, rendered again when somebody asks.
+
+    Attributes:
+        template, options: what the chat was rendered with.
+        messages: those of the chat.
+    """
+
+    template: Template
+    options: Mapping[str, Any]
+    messages: Sequence[Message]
+
+    def prompt(self, message: int) -> str:
+        """Return the generation prompt behind the messages before one; nothing if the template has none there."""
+        for messages in (self.messages[:message], [{"role": "user", "content": "x"}]):
+            if not messages:
+                continue
+            try:
+                ended, _ = self._render(messages, begins=False)
+                begun, parts = self._render(messages, begins=True)
+            except InputError:
+                continue
+            return begun[len(ended) :] if begun.startswith(ended) else begun[parts[-1][2] if parts else len(begun) :]
+        return ""
+
+    def part(self, message: int) -> str:
+        """Return what the template writes of a message that is the last; nothing if it fails."""
+        try:
+            text, parts = self._render(self.messages[: message + 1], begins=False)
+        except InputError:
+            return ""
+        return next((text[start:end] for of, start, end in parts if of == message), "")
+
+    def _render(self, messages: Sequence[Message], *, begins: bool) -> tuple[str, list[tuple[int, int, int]]]:
+        options = {**self.options, "add_generation_prompt": begins, "continue_final_message": False}
+        rendered = self.template.engine.render(chat_json(list(messages), "messages"), now=now(), **options)
+        return rendered[0], rendered[3]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderedChat:
     """A chat as text.
@@ -64,16 +104,20 @@ class RenderedChat:
         text: what the model is given.
         spans: what of it the caller wrote: ``(message, field, start, end)`` in characters, in order.
         generated: half-open spans of ``{% generation %}`` blocks; empty where the template has none.
+        parts: ``(message, start, end)`` of what the template wrote while it was at a message, in order.
         roles: the role of each message.
         template: the hash of the template.
+        history: the same chat, to be rendered up to one of its messages.
         given: the messages, tools, documents and template arguments, as the caller gave them, by the option's name.
     """
 
     text: str
     spans: tuple[Span, ...]
     generated: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int, int, int], ...]
     roles: tuple[str, ...]
     template: str
+    history: History = field(repr=False)
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -121,7 +165,7 @@ class ChatRenderer:
         kept = [present(message) for message in messages]
         json = chat_json(kept, "messages")
         check_parts(kept, self._template.engine, self._template.source)
-        text, spans, generated, self._before = self._template.engine.render(
+        text, spans, generated, parts, self._before = self._template.engine.render(
             json, now=now(), before=self._before, **self._options
         )
         roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
@@ -129,8 +173,10 @@ class ChatRenderer:
             text,
             tuple(map(Span._make, spans)),
             tuple(generated),
+            tuple(parts),
             roles,
             self._template.hash,
+            History(self._template, self._options, kept),
             {"messages": messages, **self._given},
         )
 

@@ -108,3 +108,14 @@ def tokenizer(
     )
     settings = Settings(chat_template=source(template), bos="<s>", eos="</s>")
     return Tokenizer(TokenizerParts(vocabulary=vocabulary, config=config, settings=settings))
+
+
+@cache
+def built(source: str, template: str | None = None) -> Tokenizer:
+    """Build a tokenizer of bytes with a template, and a special token for each literal in ``source``."""
+    vocabulary = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(256)], [])
+    found = dict.fromkeys(("<s>", "</s>", *_CONTROL.findall(source), "<|user|>", "<|assistant|>", "<|tool|>"))
+    added = tuple(AddedToken(id=1000 + at, content=literal, special=True) for at, literal in enumerate(found))
+    config = PipelineConfig(pretokenizer=(Split(Pattern("name", "gpt2")),), added_tokens=added)
+    settings = Settings(chat_template=template or source, bos="<s>", eos="</s>")
+    return Tokenizer(TokenizerParts(vocabulary=vocabulary, config=config, settings=settings))

@@ -16,8 +16,11 @@ pub struct PyTemplate(Template);
 
 /// `(message, field, start, end)` in characters.
 type Spans<'py> = Vec<(Option<u32>, Bound<'py, PyString>, usize, usize)>;
-/// The text, what the caller wrote of it, `{% generation %}` blocks in characters, and `before` of the next chat.
-type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, (u32, u64));
+/// `(message, start, end)` in characters.
+type Turns = Vec<(u32, usize, usize)>;
+/// The text, what the caller wrote of it, `{% generation %}` blocks and turns in characters, and `before` of the next
+/// chat.
+type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, Turns, (u32, u64));
 
 #[pymethods]
 impl PyTemplate {
@@ -58,7 +61,7 @@ impl PyTemplate {
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
         messages, *, now, specials=Vec::new(), tools=None, documents=None, arguments=None,
-        add_generation_prompt=false, continue_final_message=false, content_format="sent", before=(0, 0)
+        add_generation_prompt=false, continue_final_message=false, content_format="sent", before=(0, 0), most=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render<'py>(
@@ -74,6 +77,7 @@ impl PyTemplate {
         continue_final_message: bool,
         content_format: &str,
         before: (u32, u64),
+        most: Option<u64>,
     ) -> PyResult<Rendered<'py>> {
         let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
         let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
@@ -99,6 +103,7 @@ impl PyTemplate {
                     return Err(invalid_option(py, message, "content_format"));
                 }
             },
+            most,
             before: Before { chats: before.0, left: before.1 },
         };
         let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
@@ -119,7 +124,10 @@ impl PyTemplate {
         }
         (places.byte, places.character) = (0, 0);
         let generated = rendering.generated.iter().map(|block| places.of(block)).collect();
-        Ok((rendering.text, spans, generated, (rendering.after.chats, rendering.after.left)))
+        (places.byte, places.character) = (0, 0);
+        let turns = rendering.turns.iter().map(|turn| (turn.message, places.of(&turn.bytes)));
+        let turns = turns.map(|(message, (start, end))| (message, start, end)).collect();
+        Ok((rendering.text, spans, generated, turns, (rendering.after.chats, rendering.after.left)))
     }
 }
 

@@ -18,7 +18,9 @@ impl<'t> Run<'t> {
             let is_attribute = Self::method_of(owner, name).is_some() || CHANGING_DICT.contains(&name);
             if !is_attribute && name != "fromkeys" && !is_pythons(name) {
                 let found = dict.get_str(name).cloned();
-                return Ok(found.unwrap_or(Value::Undefined(Undefined::Attribute("dict", name))));
+                return Ok(
+                    found.unwrap_or_else(|| Value::Undefined(Undefined::Attribute("dict", name, owner.at_hand())))
+                );
             }
         }
         let found = self.own_attribute(owner, name)?;
@@ -228,7 +230,7 @@ fn missing<'t>(owner: &Value<'t>, name: &'t str) -> Value<'t> {
         Value::None | Value::Namespace(_) | Value::Loop(_) => {
             Value::undefined(format!("'{}' has no attribute '{name}'", told(owner)))
         }
-        owner => Value::Undefined(Undefined::Attribute(owner.type_name(), name)),
+        owner => Value::Undefined(Undefined::Attribute(owner.type_name(), name, owner.at_hand())),
     }
 }
 

@@ -5,7 +5,7 @@ use super::calls::Given;
 use super::failure::Result;
 use super::iter::Source;
 use super::objects::{Loop, Object};
-use super::run::{Flow, Run};
+use super::run::{Flow, Run, Turn};
 use super::text::Text;
 use super::value::Value;
 
@@ -28,7 +28,9 @@ impl<'t> Run<'t> {
         self.reserve(parent, each.slots)?;
         self.base = base;
         let out = std::mem::take(&mut self.out);
+        self.inner += 1;
         self.loop_over(each, over, Some((parent, depth)))?;
+        self.inner -= 1;
         let text = std::mem::replace(&mut self.out, out).finish();
         self.release(base, outer);
         self.higher();
@@ -63,12 +65,21 @@ impl<'t> Run<'t> {
             };
             let Some(item) = item else { break };
             self.budget.charge(4)?;
+            let message = match &item {
+                Value::Dict(dict) if self.inner == 0 => dict.message(),
+                _ => None,
+            };
+            let start = self.out.len();
             self.assign(&each.target, item)?;
             if let (Some(number), Some(index)) = (number, each.loop_slot) {
                 self.set_own(index, Value::Loop(number));
             }
             self.enter(&each.scope)?;
-            match self.block(&each.body)? {
+            let flow = self.block(&each.body)?;
+            if let Some(message) = message.filter(|_| start < self.out.len()) {
+                self.turns.push(Turn { message, bytes: start..self.out.len() });
+            }
+            match flow {
                 Flow::Normal => completed = true,
                 // What Jinja notes at the end of a run is not noted then, so that `else` may follow.
                 Flow::Continue => {}

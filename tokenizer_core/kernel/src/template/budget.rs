@@ -39,14 +39,14 @@ pub struct Before {
 
 impl Before {
     /// The budget of one more chat, and what the request has with it: `shared` bytes of its options, which count once,
-    /// and `own` bytes of the chat.
-    pub fn and_another(self, shared: usize, own: usize) -> (Budget, Self) {
+    /// and `own` bytes of the chat. It takes `most` steps.
+    pub fn and_another(self, shared: usize, own: usize, most: Option<u64>) -> (Budget, Self) {
         let first = if self.chats == 0 { BASE + steps_of(shared) } else { self.left };
         let further = if self.chats < MANY_CHATS { CHAT } else { LATER_CHAT };
         let with = Self { chats: self.chats.saturating_add(1), left: first + further + steps_of(own) };
         // Each byte made takes a step, so that places in texts are numbers of 32 bits.
         let alone = (BASE + steps_of(shared + own)).min(u64::from(u32::MAX));
-        let mut budget = Budget::of_steps(alone.min(with.left));
+        let mut budget = Budget::of_steps(alone.min(with.left).min(most.unwrap_or(u64::MAX)));
         budget.is_shared = self.chats > 0;
         (budget, with)
     }

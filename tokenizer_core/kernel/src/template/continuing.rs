@@ -62,6 +62,10 @@ impl Rendering {
             span.bytes.end = span.bytes.end.min(length);
             span.bytes.start < length
         });
+        self.turns.retain_mut(|turn| {
+            turn.bytes.end = turn.bytes.end.min(length);
+            turn.bytes.start < length
+        });
         self.generated.retain_mut(|block| {
             block.end = block.end.min(length);
             block.start < length

@@ -20,13 +20,15 @@ pub struct Dict<'t> {
     /// Hashes and the numbers of entries, in order; empty for a few.
     index: Vec<(u64, u32)>,
     nesting: u16,
+    /// The message of the chat that it is, by its number from 1 on; 0 is none.
+    message: u32,
 }
 
 impl<'t> Dict<'t> {
     /// Of entries in order: of equal keys the first keeps its place, and the last its value.
     pub fn of(entries: Vec<(Value<'t>, Value<'t>)>, budget: &Budget) -> Result<Rc<Self>> {
         budget.charge(OBJECT + 4 * ITEM * entries.len())?;
-        let mut dict = Self { entries: Vec::with_capacity(entries.len()), index: Vec::new(), nesting: 1 };
+        let mut dict = Self { entries: Vec::with_capacity(entries.len()), index: Vec::new(), nesting: 1, message: 0 };
         if entries.len() <= FEW {
             for (key, value) in entries {
                 hash(&key, budget)?;
@@ -75,6 +77,18 @@ impl<'t> Dict<'t> {
         hashes.iter_mut().for_each(|(_, at)| *at = places[*at as usize] as u32);
         self.index = hashes;
         Ok(())
+    }
+
+    /// Say which message it is, as long as nobody else has it.
+    pub fn number(dict: &mut Rc<Self>, message: u32) {
+        if let Some(dict) = Rc::get_mut(dict) {
+            dict.message = message + 1;
+        }
+    }
+
+    /// The number of the message that it is.
+    pub fn message(&self) -> Option<u32> {
+        self.message.checked_sub(1)
     }
 
     /// Keys and values.

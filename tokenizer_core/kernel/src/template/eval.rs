@@ -36,12 +36,12 @@ impl<'t> Run<'t> {
         match value {
             Expr::Attribute(owner, name) => {
                 let owner = self.eval(owner)?;
-                self.attribute(&owner, name)
+                self.attribute(&owner, name).map_err(|failure| failure.about(&owner))
             }
             Expr::Item(pair) => {
                 let owner = self.eval(&pair.0)?;
                 let key = self.eval(&pair.1)?;
-                self.item(&owner, &key)
+                self.item(&owner, &key).map_err(|failure| failure.about(&owner))
             }
             Expr::Call(call) => self.call_with(&call.0, &call.1, None),
             Expr::Filter(filter) => self.eval_filter(filter, None),
@@ -160,7 +160,8 @@ impl<'t> Run<'t> {
             (None, block) => Value::Str(block.unwrap_or(Text::literal(""))),
         };
         let given = self.given(&filter.args)?;
-        self.filter(&filter.name, value, given)
+        let at_hand = value.clone();
+        self.filter(&filter.name, value, given).map_err(|failure| failure.about(&at_hand))
     }
 
     /// What the filters of a block make of its text.
@@ -300,8 +301,11 @@ impl<'t> Run<'t> {
             Operator::Mod => "%",
             Operator::Pow => "** or pow()",
         };
-        let (left, right) = (left.type_name(), right.type_name());
-        Err(Failure::failed(format!("unsupported operand type(s) for {sign}: '{left}' and '{right}'")))
+        let types = (left.type_name(), right.type_name());
+        let failure =
+            Failure::failed(format!("unsupported operand type(s) for {sign}: '{}' and '{}'", types.0, types.1));
+        // What is joined to a text is seldom right, and the text seldom wrong.
+        Err(failure.about(if matches!(left, Value::Str(_)) { &right } else { &left }))
     }
 
     fn repeat(&mut self, value: &Value<'t>, times: i64) -> Result<Value<'t>> {

@@ -1,5 +1,8 @@
 //! What a template runs into, when it is compiled or rendered.
 
+use super::text::Origin;
+use super::value::Value;
+
 /// Which of the errors of this package it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -32,6 +35,21 @@ pub struct Failure {
     pub column: u32,
     /// The field of the caller that was at hand, if one was.
     pub field: Option<String>,
+    /// The caller's value that was at hand, if it is known.
+    pub at_hand: Option<AtHand>,
+    /// What the value at hand does not have.
+    pub missing: Option<String>,
+}
+
+/// A caller's value on which an operation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtHand {
+    /// Whose it is, or whose a part of it is.
+    pub origin: Origin,
+    /// Whether it is the object or list that holds what has the origin.
+    pub holds: bool,
+    /// Its type, as Python names it.
+    pub kind: &'static str,
 }
 
 /// A boxed failure keeps results small: nearly all are values.
@@ -40,7 +58,7 @@ pub type Result<T> = std::result::Result<T, Box<Failure>>;
 impl Failure {
     /// A failure whose place is not known yet.
     pub fn new(kind: Kind, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { kind, message: message.into(), line: 0, column: 0, field: None })
+        Box::new(Self { kind, message: message.into(), line: 0, column: 0, field: None, at_hand: None, missing: None })
     }
 
     /// An operation that Python or Jinja would refuse.
@@ -56,6 +74,15 @@ impl Failure {
     /// More than a chat can need.
     pub fn limit(message: impl Into<String>) -> Box<Self> {
         Self::new(Kind::Limit, message)
+    }
+
+    /// The same failure, with the value that was at hand unless another is known.
+    #[must_use]
+    pub fn about(mut self: Box<Self>, value: &Value<'_>) -> Box<Self> {
+        if self.at_hand.is_none() {
+            self.at_hand = value.at_hand();
+        }
+        self
     }
 
     /// The same failure at a place of the source.

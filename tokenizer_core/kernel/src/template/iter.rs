@@ -94,7 +94,10 @@ impl<'t> Run<'t> {
             Value::Iter(number) => Source::Other(*number),
             Value::Markup(_) => return Err(Failure::untrackable("takes text apart that is safe for HTML")),
             Value::Loop(_) => return Err(Failure::untrackable("iterates over 'loop'")),
-            other => return Err(Failure::failed(format!("'{}' object is not iterable", other.type_name()))),
+            other => {
+                let failure = Failure::failed(format!("'{}' object is not iterable", other.type_name()));
+                return Err(failure.about(other));
+            }
         })
     }
 

@@ -92,12 +92,36 @@ impl<'t> Places<'t> {
     /// A failure at a place.
     fn invalid(&self, message: impl Into<String>, place: u32) -> Box<Failure> {
         let mut failure = Failure::new(Kind::Input, message);
-        failure.field = Some(match self.path(place) {
+        failure.field = Some(self.field(place));
+        failure
+    }
+
+    /// The path of a place, with that of its message.
+    fn field(&self, place: u32) -> String {
+        match self.path(place) {
             (Some(message), path) if path.is_empty() => format!("messages[{message}]"),
             (Some(message), path) => format!("messages[{message}].{path}"),
             (None, path) => path,
-        });
-        failure
+        }
+    }
+
+    /// Tell a failure of the template at the field that was at hand, and the remedy where one is known.
+    pub fn tell(&self, failure: &mut Failure) {
+        let Some(at_hand) = failure.at_hand else { return };
+        let place = at_hand.origin >> 1;
+        let field = self.field(if at_hand.holds { self.places[place as usize].above } else { place });
+        if let Some(missing) = &failure.missing {
+            failure.message.push_str(&format!("; this template needs {missing:?} in {field}"));
+            failure.field = Some(format!("{field}.{missing}"));
+            return;
+        }
+        let is_text = at_hand.kind == "str";
+        if is_text && field.ends_with(".arguments") {
+            failure.message.push_str("; this template takes arguments as an object, not as JSON in a string");
+        } else if !is_text && field.ends_with(".content") {
+            failure.message.push_str("; this template takes content as a string");
+        }
+        failure.field = Some(field);
     }
 
     /// Read an option.

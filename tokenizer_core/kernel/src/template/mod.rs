@@ -38,7 +38,7 @@ pub mod reading;
 pub mod render;
 mod repr;
 mod resolve;
-mod run;
+pub mod run;
 mod sequences;
 mod spec;
 mod strings;
@@ -56,6 +56,7 @@ pub use content_format::ContentFormat;
 pub use failure::{Failure, Kind, Result};
 pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
+pub use run::Turn;
 
 #[cfg(test)]
 mod tests;

@@ -206,10 +206,15 @@ impl<'t> Run<'t> {
 
     /// The failure for using what is undefined.
     pub fn undefined_failure(undefined: &Undefined<'t>) -> Box<Failure> {
-        Failure::failed(match undefined {
-            Undefined::Name(name) => format!("'{name}' is undefined"),
-            Undefined::Attribute(owner, name) => format!("'{owner} object' has no attribute '{name}'"),
-            Undefined::Hint(message) | Undefined::Unsafe(message) => message.to_string(),
-        })
+        match undefined {
+            Undefined::Name(name) => Failure::failed(format!("'{name}' is undefined")),
+            Undefined::Attribute(owner, name, at_hand) => {
+                let mut failure = Failure::failed(format!("'{owner} object' has no attribute '{name}'"));
+                failure.at_hand = *at_hand;
+                failure.missing = at_hand.filter(|_| *owner == "dict").map(|_| (*name).to_owned());
+                failure
+            }
+            Undefined::Hint(message) | Undefined::Unsafe(message) => Failure::failed(message.to_string()),
+        }
     }
 }

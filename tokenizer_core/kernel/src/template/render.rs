@@ -9,13 +9,14 @@ use super::budget::{Before, Budget};
 use super::clock::Clock;
 use super::content_format::{ContentFormat, Found};
 use super::continuing::marked;
+use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::json_in::Places;
 use super::messages::{named_alike, unusual};
 use super::parser::parse;
 use super::reading::{Written, loops_over_parts, written};
 use super::resolve::resolve;
-use super::run::Run;
+use super::run::{Run, Turn};
 use super::text::{Builder, GENERATED, Text};
 use super::value::Value;
 
@@ -50,6 +51,8 @@ pub struct Chat<'t> {
     pub add_generation_prompt: bool,
     pub continue_final_message: bool,
     pub content_format: ContentFormat,
+    /// The steps that it may take at most; by default what the budget has.
+    pub most: Option<u64>,
     /// The chats of the same request that were rendered before.
     pub before: Before,
 }
@@ -74,6 +77,9 @@ pub struct Rendering {
     pub spans: Vec<Span>,
     /// What stands in `{% generation %}` blocks, in bytes.
     pub generated: Vec<Range<usize>>,
+    /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
+    /// within that wrote at another.
+    pub turns: Vec<Turn>,
     /// For the next chat of the same request.
     pub after: Before,
 }
@@ -118,7 +124,8 @@ impl Template {
         let mut messages = Vec::new();
         for (at, message) in places.messages(chat.messages)?.into_iter().enumerate() {
             let message = named_alike(message, &unlimited)?;
-            messages.push(self.fitted(message, chat.content_format, &mut places, at as u32, &unlimited)?);
+            let message = self.fitted(message, chat.content_format, &mut places, at as u32, &unlimited)?;
+            messages.push(message);
         }
         let mut last_text = None;
         if chat.continue_final_message {
@@ -127,20 +134,27 @@ impl Template {
             messages.push(message);
             last_text = Some(text);
         }
+        for (at, message) in messages.iter_mut().enumerate() {
+            if let Value::Dict(message) = message {
+                Dict::number(message, at as u32);
+            }
+        }
         let messages = Value::list(messages, &unlimited)?;
         variables.push((Text::literal("messages"), messages.clone()));
         variables.push((Text::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
-        let (budget, after) = chat.before.and_another(shared, places.size - shared);
+        let (budget, after) = chat.before.and_another(shared, places.size - shared, chat.most);
         let given = budget.left();
-        let run = Run::new(variables, clock, budget);
-        let (outcome, line, left) = run.root(&self.body, &self.scope, self.slots);
-        let made = outcome.map_err(|mut failure| {
-            if failure.kind == Kind::Failed && failure.field.is_none() {
-                failure.field = unusual(&messages);
+        let mut run = Run::new(variables, clock, budget);
+        let made = run.root(&self.body, &self.scope, self.slots).map_err(|mut failure| {
+            if failure.kind == Kind::Failed {
+                places.tell(&mut failure);
+                failure.field = failure.field.take().or_else(|| unusual(&messages));
             }
-            failure.at(line, 0)
+            failure.at(run.line, 0)
         })?;
-        let mut rendering = rendering(made, &places, after.without(given - left));
+        let left = run.budget.left();
+        let turns = apart(std::mem::take(&mut run.turns));
+        let mut rendering = rendering(made, turns, &places, after.without(given - left));
         if let Some(last) = last_text {
             rendering.cut_behind(last.as_str())?;
         }
@@ -148,7 +162,7 @@ impl Template {
     }
 }
 
-fn rendering(made: Builder, places: &Places<'_>, after: Before) -> Rendering {
+fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
     let (text, runs) = made.into_parts();
     let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
     let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
@@ -178,5 +192,34 @@ fn rendering(made: Builder, places: &Places<'_>, after: Before) -> Rendering {
         }
         start = end;
     }
-    Rendering { text, spans, generated, after }
+    Rendering { text, spans, generated, turns, after }
+}
+
+/// What stands for which message, in order and disjoint; of what stands in one another, the inner takes from the outer.
+fn apart(mut turns: Vec<Turn>) -> Vec<Turn> {
+    turns.sort_by_key(|turn| (turn.bytes.start, std::cmp::Reverse(turn.bytes.end)));
+    let (mut parts, mut open): (Vec<Turn>, Vec<Turn>) = (Vec::with_capacity(turns.len()), Vec::new());
+    let mut at = 0;
+    let mut write = |message, end: usize, at: &mut usize| {
+        if *at < end {
+            parts.push(Turn { message, bytes: *at..end });
+        }
+        *at = end.max(*at);
+    };
+    for turn in turns {
+        while let Some(outer) = open.pop() {
+            if outer.bytes.end > turn.bytes.start {
+                write(outer.message, turn.bytes.start, &mut at);
+                open.push(outer);
+                break;
+            }
+            write(outer.message, outer.bytes.end, &mut at);
+        }
+        at = turn.bytes.start;
+        open.push(turn);
+    }
+    while let Some(outer) = open.pop() {
+        write(outer.message, outer.bytes.end, &mut at);
+    }
+    parts
 }

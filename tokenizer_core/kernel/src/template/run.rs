@@ -1,5 +1,7 @@
 //! Statements are run: the variables, the output, and how both are entered and left.
 
+use std::ops::Range;
+
 use super::ast::{Load, Macro, Scope, Slot, Stmt, StmtKind, Target};
 use super::budget::{Budget, MAX_DEPTH, OBJECT};
 use super::calls::Given;
@@ -22,6 +24,15 @@ pub enum Flow {
     Continue,
 }
 
+/// What a run through a loop over messages wrote, in bytes of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The number of the message.
+    pub message: u32,
+    /// Where it stands.
+    pub bytes: Range<usize>,
+}
+
 /// One rendering.
 pub struct Run<'t> {
     /// What is left.
@@ -37,6 +48,10 @@ pub struct Run<'t> {
     pub line: u32,
     /// What is written.
     pub out: Builder,
+    /// What runs through loops wrote about a message; one within another comes first.
+    pub turns: Vec<Turn>,
+    /// How many texts are made before they are written.
+    pub inner: u32,
     /// What changes, by number.
     pub objects: Vec<Object<'t>>,
     variables: Vec<(Text<'t>, Value<'t>)>,
@@ -57,6 +72,8 @@ impl<'t> Run<'t> {
             depth: 0,
             line: 0,
             out: Builder::with_capacity(4096),
+            turns: Vec::new(),
+            inner: 0,
             objects: Vec::new(),
             variables,
             taken: super::taken::Taken::new(),
@@ -65,12 +82,11 @@ impl<'t> Run<'t> {
     }
 
     /// Run a whole template.
-    pub fn root(mut self, body: &'t [Stmt], scope: &'t Scope, slots: u16) -> (Result<Builder>, u32, u64) {
-        let outcome = self.reserve(0, slots).and_then(|()| {
-            self.enter(scope)?;
-            self.block(body)
-        });
-        (outcome.map(|_| std::mem::take(&mut self.out)), self.line, self.budget.left())
+    pub fn root(&mut self, body: &'t [Stmt], scope: &'t Scope, slots: u16) -> Result<Builder> {
+        self.reserve(0, slots)?;
+        self.enter(scope)?;
+        self.block(body)?;
+        Ok(std::mem::take(&mut self.out))
     }
 
     /// Go one level deeper.
@@ -193,7 +209,9 @@ impl<'t> Run<'t> {
     /// Run a block whose output is a text; `None` if a loop around it is left.
     pub fn captured(&mut self, body: &'t [Stmt]) -> Result<(Text<'t>, Flow)> {
         let outer = std::mem::take(&mut self.out);
+        self.inner += 1;
         let flow = self.block(body)?;
+        self.inner -= 1;
         self.budget.charge(OBJECT)?;
         let text = std::mem::replace(&mut self.out, outer).finish();
         Ok((text, flow))

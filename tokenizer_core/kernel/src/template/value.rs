@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::ast::Macro;
 use super::budget::{Budget, ITEM, MAX_NESTING, OBJECT};
 use super::dict::Dict;
-use super::failure::{Failure, Result};
+use super::failure::{AtHand, Failure, Result};
 use super::text::{Origin, TEMPLATE, Text};
 
 /// A list or a tuple.
@@ -52,8 +52,8 @@ impl Counted {
 pub enum Undefined<'t> {
     /// No variable has this name.
     Name(&'t str),
-    /// A value of this type has no such attribute.
-    Attribute(&'static str, &'t str),
+    /// A value of this type has no such attribute; the caller's value that it is.
+    Attribute(&'static str, &'t str, Option<AtHand>),
     /// Anything else, as a message.
     Hint(Rc<str>),
     /// What the sandbox hides.
@@ -210,6 +210,25 @@ impl<'t> Value<'t> {
             Self::Str(text) | Self::Markup(text) => text.origin(),
             Self::Range(range) => range.origin,
             _ => TEMPLATE,
+        }
+    }
+
+    /// Where the value stands among the caller's, as far as its parts tell.
+    pub fn at_hand(&self) -> Option<AtHand> {
+        let kind = self.type_name();
+        let held = |values: &mut dyn Iterator<Item = &Value<'t>>| {
+            values.map(Value::own_origin).find(|origin| *origin != TEMPLATE)
+        };
+        let held = match self {
+            Self::Dict(dict) => held(&mut dict.entries().iter().map(|(key, _)| key)),
+            Self::List(items) => held(&mut items.values.iter()),
+            _ => None,
+        };
+        match held {
+            Some(origin) => Some(AtHand { origin, holds: true, kind }),
+            None => {
+                Some(self.own_origin()).filter(|o| *o != TEMPLATE).map(|origin| AtHand { origin, holds: false, kind })
+            }
         }
     }
 

@@ -1,0 +1,149 @@
+"""What a model has to write is what is trained on: from the end of the generation prompt to the end of the turn."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.chat.conversations import CONVERSATIONS, TOOLS, built, call
+from tokenizer_core import EncodedChat, TokdError
+
+PLAIN = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"}, {"role": "user", "content": "d"}]
+CALLS = [
+    {"role": "user", "content": "a"},
+    {"role": "assistant", "content": "", "tool_calls": call({"city": "x"})},
+    {"role": "tool", "name": "get_weather", "tool_call_id": "abcdefghi", "content": "3"},
+    {"role": "assistant", "content": "e", "reasoning_content": "r"},
+]
+EMPTY = [{"role": "user", "content": "a"}, {"role": "assistant", "content": ""}]
+
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n\n{% endif %}{{ m.content }}"
+    "{% for c in m.tool_calls %}<tool_call>\n{{ c.function | tojson }}\n</tool_call>{% endfor %}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\nPROMPT{% endif %}"
+)
+CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "x"}}\n</tool_call><|im_end|>'
+CHANNELS = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}"
+    "{% if m.tool_calls %}<|start|>assistant<|channel|>commentary to={{ m.tool_calls[0].function.name }}<|message|>"
+    "{{ m.tool_calls[0].function.arguments | tojson }}<|call|>"
+    "{% else %}<|start|>assistant<|channel|>final<|message|>{{ m.content }}<|end|>{% endif %}"
+    "{% elif m.role == 'tool' %}<|start|>{{ messages[1].tool_calls[0].function.name }} to=assistant<|channel|>"
+    "{{ m.content }}<|end|>{% else %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+)
+NEXT_ENDS = (
+    "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% for c in m.tool_calls %}<tool_call>"
+    "{{ c.function.name }}</tool_call>{% endfor %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+BRACKETS = "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]{% else %} {{ m.content }}</s>"
+BRACKETS += "{% endif %}{% endfor %}"
+WITHIN = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+    "{% if loop.last and add_generation_prompt %}<|im_start|>assistant\n{% endif %}{% endfor %}"
+)
+IN_THE_TURN = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}<|turn|>model\n{{ m.content }}{% for c in m.tool_calls %}"
+    "<|call|>{{ c.function.name }}<|end_call|>{% endfor %}{% if m.tool_calls %}<|response|>{% for k in range(loop.index0 +"
+    " 1, messages | length) %}{% if messages[k].role == 'tool' %}response:{{ m.tool_calls[0].function.name }}"
+    "{{ messages[k].content }}{% endif %}{% endfor %}{% endif %}<|end|>\n{% elif m.role != 'tool' %}<|turn|>{{ m.role }}"
+    "\n{{ m.content }}<|end|>\n{% endif %}{% endfor %}{% if add_generation_prompt %}<|turn|>model\n{% endif %}"
+)
+
+
+def trained(chat: EncodedChat, **options: Any) -> list[str]:
+    """Return the texts that a chat trains on, token by token put together."""
+    text, labels = chat.rendered.text, chat.labels(**options)
+    texts, last = [], -1
+    for (start, end), label in zip(chat.spans.tolist(), labels.tolist(), strict=True):
+        if label >= 0:
+            texts += [text[start:end]] if start != last else []
+            if start == last:
+                texts[-1] += text[start:end]
+            last = end
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("template", "messages", "expected"),
+    [
+        (CHATML, PLAIN, ["bc<|im_end|>"]),
+        (CHATML, EMPTY, ["<|im_end|>"]),
+        (CHATML, CALLS, [CALL, "<think>\nr\n</think>\n\ne<|im_end|>"]),
+        (CHATML.replace("PROMPT", "<think>\n"), CALLS, [CALL, "r\n</think>\n\ne<|im_end|>"]),
+        (
+            CHANNELS,
+            CALLS,
+            [
+                '<|channel|>commentary to=get_weather<|message|>{"city": "x"}<|call|>',
+                "<|channel|>final<|message|>e<|end|>",
+            ],
+        ),
+        (NEXT_ENDS, PLAIN, ["\nbc<|user|>"]),
+        (NEXT_ENDS, CALLS, ["\n<tool_call>get_weather</tool_call>", "\ne"]),
+        (BRACKETS, PLAIN, [" bc</s>"]),
+        (WITHIN, PLAIN, ["bc<|im_end|>"]),
+        (IN_THE_TURN, CALLS, ["<|call|>get_weather<|end_call|><|response|>", "e<|end|>"]),
+    ],
+    ids=[
+        "a turn",
+        "an empty turn",
+        "calls and reasoning",
+        "reasoning begun by the prompt",
+        "channels",
+        "turns that the next one ends",
+        "calls that the next turn does not end",
+        "no headings",
+        "a prompt within the loop",
+        "answers of tools in the turn",
+    ],
+)
+def test_a_turn_is_what_the_model_has_to_write(
+    template: str, messages: list[dict[str, Any]], expected: list[str]
+) -> None:
+    assert trained(built(template.replace("PROMPT", "")).encode_chat(messages)) == expected
+
+
+def test_blocks_of_a_template_win() -> None:
+    marked = CHATML.replace("PROMPT", "").replace(
+        "{{ m.content }}", "{% generation %}{{ m.content }}{% endgeneration %}"
+    )
+    chat = [{"role": "user", "content": ""}, {"role": "assistant", "content": "bc"}]
+    assert trained(built(marked).encode_chat(chat)) == ["bc"]
+
+
+def trl_templates() -> list[Path]:
+    spec = importlib.util.find_spec("trl")
+    folder = None if spec is None or spec.origin is None else Path(spec.origin).parent / "chat_templates"
+    return [] if folder is None else sorted(folder.glob("*_training.jinja"))
+
+
+BEGINS_EARLIER = ("cohere", "deepseekv3", "gptoss", "muse_glimmer")
+"""Training templates in which a turn begins before the generation prompt ends, with what no model has to write."""
+
+
+@pytest.mark.parametrize("path", trl_templates(), ids=lambda path: path.stem)
+def test_turns_are_those_of_trl_s_training_templates(path: Path) -> None:
+    original = path.with_name(path.name.replace("_training", "")).read_text("utf-8")
+    training = path.read_text("utf-8")
+    compared = 0
+    for messages in (*CONVERSATIONS.values(), PLAIN, CALLS, EMPTY):
+        for tools in (None, TOOLS):
+            try:
+                chat = built(original).encode_chat(messages, tools=tools)
+                other = built(original, template=training).encode_chat(messages, tools=tools)
+            except TokdError:
+                continue
+            if chat.rendered.text != other.rendered.text or not other.rendered.generated:
+                continue
+            ours, theirs = (" ".join(trained(each)).split() for each in (chat, other))
+            if path.stem.startswith(BEGINS_EARLIER):
+                assert "".join(theirs).endswith("".join(ours)[-20:])
+            else:
+                assert ours == theirs
+            compared += 1
+    assert compared

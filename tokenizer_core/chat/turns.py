@@ -1,0 +1,112 @@
+"""What of a chat its model has to write: of every turn of the assistant, where that begins and where it ends."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_core.chat.rendering import RenderedChat, Span
+
+Ranges = list[tuple[int, int]]
+
+
+class Turns:
+    """The turns of a rendered chat, in characters.
+
+    A turn begins where the generation prompt of the messages before it ends: at the end of the longest prefix that the
+    prompt and the turn's text share. It ends with the last special token behind the message's own text.
+
+    Args:
+        spans: the characters of each id.
+        control: whether the id is a special token.
+    """
+
+    def __init__(self, rendered: RenderedChat, spans: npt.NDArray[np.uint32], control: npt.NDArray[np.bool_]) -> None:
+        self._rendered, self._text = rendered, rendered.text
+        special = spans[control].astype(np.int64)
+        self._begins, self._ends = special[:, 0].tolist(), special[:, 1].tolist()
+
+    def of(self, message: int) -> Ranges:
+        """Return what the model has to write of a message; nothing if the template leaves the message out."""
+        ranges: Ranges = []
+        for at, (start, end) in enumerate(self._parts.get(message, [])):
+            foreign = [span for span in self._in(start, end) if span.message not in (message, None)]
+            begin = start if at else self._begin(message, start, end)
+            if foreign:
+                # What a tool answers stands within the turn: the model stops before, and may go on behind.
+                ranges.append((begin, max(begin, self._stop(message, start, end))))
+                behind = foreign[-1].end
+                own = [span for span in self._in(behind, end) if span.message == message]
+                if not own:
+                    continue
+                begin = own[0].start
+            ranges.append((begin, self._end(message, begin, end)))
+        return [(start, end) for start, end in ranges if start < end]
+
+    @cached_property
+    def _parts(self) -> dict[int, Ranges]:
+        parts: dict[int, Ranges] = {}
+        for message, start, end in self._rendered.parts:
+            parts.setdefault(message, []).append((start, end))
+        return parts
+
+    @cached_property
+    def _span_ends(self) -> list[int]:
+        return [span.end for span in self._rendered.spans]
+
+    def _in(self, start: int, end: int) -> Sequence[Span]:
+        """Return the callers' spans between two places."""
+        spans = self._rendered.spans
+        first = bisect_left(self._span_ends, start + 1)
+        behind = first
+        while behind < len(spans) and spans[behind].start < end:
+            behind += 1
+        return spans[first:behind]
+
+    def _own(self, message: int, start: int, end: int) -> list[Span]:
+        """Return what the message itself says there, but for its role."""
+        return [span for span in self._in(start, end) if span.message == message and span.field != "role"]
+
+    def _begin(self, message: int, start: int, end: int) -> int:
+        prompt, part = self._rendered.history.prompt(message), self._text[start:end]
+        own = self._own(message, start, end)
+        first = own[0].start if own else end
+        if not prompt.strip():
+            # Where a template begins no turn by itself, its heading is what it writes with the role.
+            headings = [span.end for span in self._in(start, first) if span.field == "role"]
+            return first if headings and own else max(headings, default=start)
+        shared = max(_shared(prompt, part), _shared(prompt.lstrip(), part))
+        if shared == 0:
+            found = self._text.find(prompt.strip(), start, first)
+            return start if found < 0 else found + len(prompt.strip())
+        return start + shared
+
+    def _stop(self, message: int, start: int, end: int) -> int:
+        """Return where a turn ends if no message follows it."""
+        alone = self._rendered.history.part(message)
+        return start + _shared(alone, self._text[start:end])
+
+    def _end(self, message: int, begin: int, end: int) -> int:
+        own = self._own(message, begin, end)
+        said = max(own[-1].end if own else begin, begin)
+        first = bisect_left(self._begins, said)
+        last = bisect_left(self._begins, end) - 1
+        if last >= first:
+            return min(self._ends[last], end)
+        # Some templates write what ends a turn with the next message.
+        following = last + 1
+        if following < len(self._begins) and not self._text[end : self._begins[following]].strip():
+            stop: int = self._ends[following]
+            if not self._in(end, stop):
+                return stop
+        return max(said, begin + len(self._text[begin:end].rstrip()))
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    return len(os.path.commonprefix([one, other]))
