@@ -60,6 +60,7 @@ PROBLEMS: dict[str, Problem] = {
     "job_finished": Problem(409, "the job has ended and cannot be cancelled"),
     "job_not_found": Problem(404, "there is no such job"),
     "jobs_unavailable": Problem(503, "the store of training jobs cannot be reached"),
+    "message_not_rendered": Problem(422, "the chat template writes nothing of a part of this chat"),
     "method_not_allowed": Problem(405, "this route has another method"),
     "missing_field": Problem(422, "a required field is missing"),
     "no_artifact": Problem(404, "the job has no artifact"),

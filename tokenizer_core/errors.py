@@ -5,6 +5,7 @@ TokdError
 │   ├── InvalidUnicode       invalid_unicode: a lone surrogate
 │   ├── InvalidOption        invalid_option
 │   │   └── InvalidSettings  invalid_settings: a field of a training recipe
+│   ├── MessageNotRendered   message_not_rendered: the chat template writes nothing of a message
 │   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
@@ -106,6 +107,12 @@ class InvalidSettings(InvalidOption):
     def path(self) -> str:
         """The offending field."""
         return str(self.place.get("field", ""))
+
+
+class MessageNotRendered(InputError):
+    """The chat template writes nothing of a message, of the tools or of the documents."""
+
+    codes = ("message_not_rendered",)
 
 
 class ReservedLiteral(InputError):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,7 @@ class ChatOptions(TypedDict, total=False):
     continue_final_message: bool
     template_args: Mapping[str, Any]
     template: str
+    unused: Literal["refuse", "report"]
 
 
 class CountChatOptions(ChatOptions, total=False):

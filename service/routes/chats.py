@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ def places(
     """Return the ids of every chat with their spans in the rendered text, and that text."""
     policy = _policy(request, settings)
     placed: list[tuple[Offsets, RenderedChat]] = []
-    for chat, path in render(loaded, chats_of(request), **options(request, settings)):
+    for chat, path in render(loaded, chats_of(request), unused=request.unused, **options(request, settings)):
         with _placed(path):
             offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
         placed.append((offsets, chat))
@@ -92,20 +92,36 @@ def writes(loaded: ServedTokenizer, chat: Chat, *, has_tools: bool) -> bool:
         return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools)
 
 
+def unused(request: TextOrChats, chats: Iterable[RenderedChat]) -> dict[str, list[list[str]]]:
+    """Return the field of an answer that lists what left no trace, if the request asks for it."""
+    return {"unused": [chat.unused() for chat in chats]} if request.unused == "report" else {}
+
+
 def shape(request: TextOrChats) -> str | list[str]:
     """Tell ``write`` whether the answer is about one chat or many."""
     return "" if _is_one(request) else []
 
 
 def render(
-    loaded: ServedTokenizer, chats: Sequence[tuple[Chat, str]], args_field: str = "template_args", **rendering: Any
+    loaded: ServedTokenizer,
+    chats: Sequence[tuple[Chat, str]],
+    args_field: str = "template_args",
+    *,
+    unused: str = "ignore",
+    **rendering: Any,
 ) -> Iterator[tuple[RenderedChat, str]]:
-    """Render chats within one budget, and yield each with the field that it stands in."""
+    """Render chats within one budget, and yield each with the field that it stands in.
+
+    Args:
+        unused: what to do about what leaves no trace; ``"refuse"`` or nothing.
+    """
     with _placed(chats[0][1], args_field):
         renderer = loaded.tokenizer.chat_renderer(**rendering)
     for chat, path in chats:
         with _placed(path, args_field):
             rendered = renderer.render(chat)
+            if unused == "refuse":
+                rendered.require_all_used()
         yield rendered, path
 
 
@@ -138,7 +154,7 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
     policy = _policy(request, settings)
-    for chat, path in render(loaded, chats_of(request), **options(request, settings)):
+    for chat, path in render(loaded, chats_of(request), unused=request.unused, **options(request, settings)):
         yield _encode(loaded, chat, path, policy)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 
 from service.http.fast_path import PlainTexts
@@ -52,10 +54,12 @@ def _count(tokenizer: Tokenizer, request: CountRequest, text: str, second: str |
 
 
 def _count_chats(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:
-    counts, template = [], ""
+    counts, unused, template = [], [], ""
     for chat in chats.encode(loaded, request, settings):
         # Nothing of the chat is kept, but a report is where the request can be ended between two chats.
         report_bytes(0)
         counts.append(len(chat.ids))
+        unused += chats.unused(request, [chat.rendered]).get("unused", [])
         template = chat.rendered.template
-    return write(loaded, chats.shape(request), {"count": counts}, sum(counts), template=template)
+    fields: dict[str, list[Any]] = {"count": counts, **({"unused": unused} if unused else {})}
+    return write(loaded, chats.shape(request), fields, sum(counts), template=template)

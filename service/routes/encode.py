@@ -331,7 +331,8 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
 
     try:
         shaped = _shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
-        fields: Rows = {part: made(part) for part in request.parts}
+        unused = chats.unused(request, [chat.rendered for chat in encoded])
+        fields: Rows = {**{part: made(part) for part in request.parts}, **unused}
         total = sum(row.count for row in shaped)
         return writer(loaded, chats.shape(request), fields, total, template=encoded[0].rendered.template)
     except TokdError as error:

@@ -71,7 +71,8 @@ def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settin
     shape = chats.shape(request)
     targets = _targets(request, [rendered.text for _, rendered in placed], one=isinstance(shape, str))
     encoded = [offsets for offsets, _ in placed]
-    return _answer(loaded, request, encoded, targets, shape=shape, template=placed[0][1].template)
+    unused = chats.unused(request, [rendered for _, rendered in placed])
+    return _answer(loaded, request, encoded, targets, shape=shape, template=placed[0][1].template, unused=unused)
 
 
 def _answer(
@@ -82,6 +83,7 @@ def _answer(
     *,
     shape: str | list[str],
     template: str | None = None,
+    unused: dict[str, list[list[str]]] | None = None,
 ) -> Answer:
     fields: dict[str, Iterable[Any]] = {
         "ids": [each.ids for each in encoded],
@@ -93,6 +95,7 @@ def _answer(
         fields["mask"] = (
             overlapping(each.spans, wanted).view(np.uint8) for each, wanted in zip(encoded, targets, strict=True)
         )
+    fields |= unused or {}
     return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
 
 

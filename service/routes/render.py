@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,10 +25,16 @@ def render(state: State, body: RenderRequest) -> Answer:
     """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
     loaded = state.registry.get(body.tokenizer)
     rendered = []
-    for chat, _ in chats.render(loaded, chats.chats_of(body), **chats.options(body, state.settings)):
+    for chat, _ in chats.render(
+        loaded, chats.chats_of(body), unused=body.unused, **chats.options(body, state.settings)
+    ):
         rendered.append(chat)
         report_bytes(chats.size(chat))
-    fields = {"text": [each.text for each in rendered], "spans": (_Spans(each.spans) for each in rendered)}
+    fields: dict[str, Iterable[Any]] = {
+        "text": [each.text for each in rendered],
+        "spans": (_Spans(each.spans) for each in rendered),
+        **chats.unused(body, rendered),
+    }
     return write(loaded, chats.shape(body), fields, 0, template=rendered[0].template)
 
 

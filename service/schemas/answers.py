@@ -58,6 +58,7 @@ class EncodeAnswer(Answer):
     type_ids: Rows = _if_asked("The segment of every id, as the model numbers them; 0 on padding.")
     sequence_ids: SequenceRows = _if_asked("0 for the first text, 1 for the second, null for what belongs to neither.")
     template: str | None = _if_asked("The hash of the template, in answers to chats.")
+    unused: list[str] | list[list[str]] = _if_asked("Fields of a chat that left no trace in its text.")
     assistant_mask: Rows = _if_asked("1 on what the assistant says.")
     message_index: Rows = _if_asked("The message that a token has text of; -1 where it has none.")
     reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
@@ -73,6 +74,7 @@ class CountAnswer(Answer):
 
     count: int | list[int] = Field(description="One number, or one a text.")
     template: str | None = _if_asked("The hash of the template, in answers to chats.")
+    unused: list[str] | list[list[str]] = _if_asked("Fields of a chat that left no trace in its text.")
 
 
 class CallerSpan(BaseModel):
@@ -92,6 +94,7 @@ class RenderAnswer(Answer):
     spans: list[CallerSpan] | list[list[CallerSpan]] = Field(
         description="Half-open, in characters of the text, in order."
     )
+    unused: list[str] | list[list[str]] = _if_asked("Fields of a chat that left no trace in its text.")
 
 
 class OffsetsAnswer(Answer):
@@ -104,6 +107,7 @@ class OffsetsAnswer(Answer):
     type_ids: Rows = _if_asked("Of pairs: the segment of every id, as the model numbers them.")
     sequence_ids: SequenceRows = _if_asked("Of pairs: the text that a span is in, 0 or 1; null for neither.")
     template: str = _if_asked("The hash of the template, in answers to chats.")
+    unused: list[str] | list[list[str]] = _if_asked("Fields of a chat that left no trace in its text.")
 
 
 class DecodeAnswer(Answer):

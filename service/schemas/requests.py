@@ -70,6 +70,10 @@ class RequestBody(BaseModel):
         """Tell whether there are chats: their template is a program, which may take long."""
         return False
 
+    def renders_little(self) -> bool:
+        """Tell whether the chats of a small body are few, and little is to be made of them."""
+        return True
+
 
 _SUBJECT = ("text", "text_pair", "messages", "ids")
 
@@ -142,6 +146,10 @@ class TextRequest(Request):
         return self.messages is not None
 
 
+def _is_one(chats: list[Any] | None) -> bool:
+    return not chats or isinstance(chats[0], dict)
+
+
 class ChatOptions(RequestBody):
     """Options for rendering a chat."""
 
@@ -158,6 +166,11 @@ class ChatOptions(RequestBody):
         None,
         description="The name of one of the tokenizer's templates; by default `tool_use` if there are tools and such a "
         "template, else `default`.",
+    )
+    unused: Literal["refuse", "report"] = Field(
+        "refuse",
+        description="What to do about a message, tools or documents of which the template writes nothing: refuse the "
+        "chat, or list their fields in the answer as `unused`.",
     )
 
 
@@ -179,9 +192,17 @@ class RenderRequest(ChatOptions, Request):
         """Tell that there are chats."""
         return True
 
+    def renders_little(self) -> bool:
+        """Tell whether there is one chat."""
+        return _is_one(self.messages)
+
 
 class TextOrChatRequest(ChatOptions, TextRequest):
     """A body with text or chats to encode."""
+
+    def renders_little(self) -> bool:
+        """Tell whether there is one chat."""
+        return _is_one(self.messages)
 
 
 class EncodeRequest(TextOrChatRequest):
@@ -253,6 +274,10 @@ class EncodeRequest(TextOrChatRequest):
             "unknown fields are refused by name", {"text": "Hello", "special_token": "text"}, status=422
         ),
     }
+
+    def renders_little(self) -> bool:
+        """Tell whether there is one chat, of which nothing is asked that takes further renderings, or much memory."""
+        return super().renders_little() and self.padding == "none" and not {"labels", "assistant_mask"} & {*self.parts}
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""

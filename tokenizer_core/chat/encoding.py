@@ -47,14 +47,19 @@ class EncodedChat:
         spans: uint32, shape (n, 2): the characters of each id in the rendered text.
         rendered: the text and who wrote it.
         reserved_literals: where the caller wrote what would be an added token if the template had.
-        control: bool, shape (n,): the id is a special token.
+        specials: the ids of the special tokens.
     """
 
     ids: npt.NDArray[np.uint32]
     spans: npt.NDArray[np.uint32]
     rendered: RenderedChat
     reserved_literals: tuple[ReservedSpan, ...]
-    control: npt.NDArray[np.bool_]
+    specials: frozenset[int]
+
+    @cached_property
+    def control(self) -> npt.NDArray[np.bool_]:
+        """Tell of each id whether it is a special token."""
+        return np.isin(self.ids, np.fromiter(self.specials, dtype=np.uint32))
 
     @cached_property
     def attention_mask(self) -> npt.NDArray[np.int64]:
@@ -229,8 +234,7 @@ def encode(
 ) -> EncodedChat:
     """Encode a rendered chat; see ``Tokenizer.encode_chat``."""
     ids, spans, refused = places(pipeline, rendered, "char", special_tokens)
-    control = np.isin(ids, np.fromiter(specials, dtype=np.uint32))
-    return EncodedChat(ids, spans, rendered, tuple(ReservedSpan(*found) for found in refused), control)
+    return EncodedChat(ids, spans, rendered, tuple(ReservedSpan(*found) for found in refused), specials)
 
 
 def places(

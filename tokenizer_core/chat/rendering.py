@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict
 
@@ -12,7 +14,7 @@ from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
 from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled, now
 from tokenizer_core.config import Settings
-from tokenizer_core.errors import InputError, InvalidOption, TemplateMissing
+from tokenizer_core.errors import InputError, InvalidOption, MessageNotRendered, TemplateLimit, TemplateMissing
 
 Message = Mapping[str, Any]
 
@@ -26,6 +28,26 @@ _RESERVED = {
     **dict.fromkeys(FUNCTIONS, "a function of all templates; choose another name"),
 }
 """Names that ``template_args`` cannot set, and their meaning."""
+
+
+class StepsSpent(Exception):
+    """A rendering was to take few steps and needs more."""
+
+
+_MOST: ContextVar[int | None] = ContextVar("most", default=None)
+
+
+@contextmanager
+def steps_bounded(most: int) -> Iterator[None]:
+    """Let every rendering in here take so many steps at most: some five take a nanosecond.
+
+    So a server finds out at once which chats are rendered better in a thread of their own.
+    """
+    token = _MOST.set(most)
+    try:
+        yield
+    finally:
+        _MOST.reset(token)
 
 
 class RenderingOptions(TypedDict, total=False):
@@ -69,8 +91,11 @@ class History:
     options: Mapping[str, Any]
     messages: Sequence[Message]
 
-    def prompt(self, message: int) -> str:
-        """Return the generation prompt behind the messages before one; nothing if the template has none there."""
+    def prompt(self, message: int) -> tuple[str, bool]:
+        """Return the generation prompt behind the messages before one, and whether the template writes it if asked to.
+
+        Without such a prompt it is what stands behind these messages in any case.
+        """
         for messages in (self.messages[:message], [{"role": "user", "content": "x"}]):
             if not messages:
                 continue
@@ -79,8 +104,11 @@ class History:
                 begun, parts = self._render(messages, begins=True)
             except InputError:
                 continue
-            return begun[len(ended) :] if begun.startswith(ended) else begun[parts[-1][2] if parts else len(begun) :]
-        return ""
+            # A template may write it within its loop over messages, or more than it behind them.
+            behind = [begun[parts[-1][2] :]] if parts else []
+            prompt = max([*behind, begun[len(ended) :] if begun.startswith(ended) else ""], key=len)
+            return prompt, begun != ended
+        return "", False
 
     def part(self, message: int) -> str:
         """Return what the template writes of a message that is the last; nothing if it fails."""
@@ -119,6 +147,30 @@ class RenderedChat:
     template: str
     history: History = field(repr=False)
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def unused(self) -> list[str]:
+        """Return the fields that left no trace in the text: messages that say something, ``tools``, ``documents``."""
+        said = {span.message for span in self.spans if span.message is not None and span.field != "role"}
+        shared = {span.field[: len("documents")] for span in self.spans if span.message is None}
+        unused = [f"messages[{at}]" for at, each in enumerate(self.given["messages"]) if at not in said and _says(each)]
+        for name in ("tools", "documents"):
+            if self.given[name] and not any(field.startswith(name) for field in shared):
+                unused.append(name)
+        return unused
+
+    def require_all_used(self) -> None:
+        """Refuse a chat of which a part left no trace.
+
+        Raises:
+            MessageNotRendered
+        """
+        unused = self.unused()
+        if unused:
+            raise MessageNotRendered(
+                f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
+                'or set unused to "report"',
+                field=unused[0],
+            )
 
 
 class ChatRenderer:
@@ -160,14 +212,24 @@ class ChatRenderer:
         self._before = 0, 0
 
     def render(self, messages: Sequence[Message]) -> RenderedChat:
-        """Render one more chat; see ``Tokenizer.render_chat``."""
+        """Render one more chat; see ``Tokenizer.render_chat``.
+
+        Raises:
+            StepsSpent: within ``steps_bounded``; the same rendering without it may well succeed.
+        """
+        most = _MOST.get()
         _check_messages(messages)
         kept = [present(message) for message in messages]
         json = chat_json(kept, "messages")
         check_parts(kept, self._template.engine, self._template.source)
-        text, spans, generated, parts, self._before = self._template.engine.render(
-            json, now=now(), before=self._before, **self._options
-        )
+        try:
+            text, spans, generated, parts, self._before = self._template.engine.render(
+                json, now=now(), before=self._before, most=most, **self._options
+            )
+        except TemplateLimit as error:
+            if most is None:
+                raise
+            raise StepsSpent from error
         roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
         return RenderedChat(
             text,
@@ -198,6 +260,16 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     except InputError:
         return False
     return all(message["content"] in text for message in messages)
+
+
+def _says(message: Message) -> bool:
+    """Tell whether a message says something beside reasoning, which many templates leave out of history."""
+    if message.get("tool_calls"):
+        return True
+    content = message.get("content")
+    if isinstance(content, (list, tuple)):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return isinstance(content, str) and bool(content.rpartition("</think>")[2].strip())
 
 
 def _check_messages(messages: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,12 +13,17 @@ from tokenizer_core.chat.rendering import RenderedChat, Span
 
 Ranges = list[tuple[int, int]]
 
+EXACT_TURNS = 32
+"""Turns before which the messages are rendered again. In longer chats that would take time by the square of their
+length, and the prompt is that of an earlier turn behind a message of the same role."""
+
 
 class Turns:
     """The turns of a rendered chat, in characters.
 
     A turn begins where the generation prompt of the messages before it ends: at the end of the longest prefix that the
-    prompt and the turn's text share. It ends with the last special token behind the message's own text.
+    prompt and the turn's text share, or of the longest end of the prompt that the turn begins with. It ends with the
+    last special token behind the message's own text.
 
     Args:
         spans: the characters of each id.
@@ -29,7 +33,9 @@ class Turns:
     def __init__(self, rendered: RenderedChat, spans: npt.NDArray[np.uint32], control: npt.NDArray[np.bool_]) -> None:
         self._rendered, self._text = rendered, rendered.text
         special = spans[control].astype(np.int64)
-        self._begins, self._ends = special[:, 0].tolist(), special[:, 1].tolist()
+        self._begins: list[int] = special[:, 0].tolist()
+        self._exact, self._prompts = EXACT_TURNS, dict[str, tuple[str, bool]]()
+        self._ends: list[int] = special[:, 1].tolist()
 
     def of(self, message: int) -> Ranges:
         """Return what the model has to write of a message; nothing if the template leaves the message out."""
@@ -73,18 +79,34 @@ class Turns:
         return [span for span in self._in(start, end) if span.message == message and span.field != "role"]
 
     def _begin(self, message: int, start: int, end: int) -> int:
-        prompt, part = self._rendered.history.prompt(message), self._text[start:end]
+        (prompt, is_asked), part = self._prompt(message), self._text[start:end]
         own = self._own(message, start, end)
         first = own[0].start if own else end
-        if not prompt.strip():
+        shared = max(_shared(prompt, part), _shared(prompt.lstrip(), part), _joined(prompt, part))
+        if not is_asked:
+            shared = min(shared, first - start)
+        if shared == 0:
+            found = self._text.find(prompt.strip(), start, first) if prompt.strip() else -1
+            if found >= 0:
+                return found + len(prompt.strip())
             # Where a template begins no turn by itself, its heading is what it writes with the role.
             headings = [span.end for span in self._in(start, first) if span.field == "role"]
-            return first if headings and own else max(headings, default=start)
-        shared = max(_shared(prompt, part), _shared(prompt.lstrip(), part))
-        if shared == 0:
-            found = self._text.find(prompt.strip(), start, first)
-            return start if found < 0 else found + len(prompt.strip())
-        return start + shared
+            if not headings:
+                return start
+            closing = bisect_left(self._begins, max(headings))
+            return min([first, *self._begins[closing : closing + 1]])
+        begin = start + shared
+        special = bisect_left(self._begins, begin) - 1
+        # A prefix may end within the token that ends an empty turn.
+        return self._begins[special] if special >= 0 and begin < self._ends[special] else begin
+
+    def _prompt(self, message: int) -> tuple[str, bool]:
+        """Return the generation prompt before a message."""
+        before = self._rendered.roles[message - 1] if message else ""
+        if before not in self._prompts or self._exact > 0:
+            self._exact -= 1
+            self._prompts[before] = self._rendered.history.prompt(message)
+        return self._prompts[before]
 
     def _stop(self, message: int, start: int, end: int) -> int:
         """Return where a turn ends if no message follows it."""
@@ -101,7 +123,7 @@ class Turns:
         # Some templates write what ends a turn with the next message.
         following = last + 1
         if following < len(self._begins) and not self._text[end : self._begins[following]].strip():
-            stop: int = self._ends[following]
+            stop = self._ends[following]
             if not self._in(end, stop):
                 return stop
         return max(said, begin + len(self._text[begin:end].rstrip()))
@@ -109,4 +131,12 @@ class Turns:
 
 def _shared(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike."""
-    return len(os.path.commonprefix([one, other]))
+    length = min(len(one), len(other))
+    if one[:length] == other[:length]:
+        return length
+    return next(at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
+
+
+def _joined(one: str, other: str) -> int:
+    """Return how long the longest end of one text is that another begins with."""
+    return next((size for size in range(min(len(one), len(other)), 0, -1) if other.startswith(one[-size:])), 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -97,7 +96,8 @@ def left(renderer: ChatRenderer) -> int:
 
 def _outcome(render: Callable[[list[dict[str, Any]]], RenderedChat], chat: list[dict[str, Any]]) -> object:
     try:
-        return astuple(render(chat))
+        rendered = render(chat)
+        return rendered.text, rendered.spans, rendered.generated, rendered.parts
     except TokdError as error:
         return error.code, error.message, error.place
 

@@ -68,6 +68,36 @@ def test_a_failure_in_a_macro_is_told_at_the_line_that_fails(tiny: Tokenizer) ->
     assert error.place == {"field": "messages[0].content"}
 
 
+@pytest.mark.parametrize(
+    ("expression", "given", "field", "remedy"),
+    [
+        ("m.content.strip()", {"content": 5}, "messages[0].content", "takes content as a string"),
+        ("m.name ~ m.content.strip()", {"name": "x", "content": 5}, "messages[0].content", ""),
+        (
+            "m.tool_calls[0].function.arguments | items | list",
+            {"tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}]},
+            "messages[0].tool_calls[0].function.arguments",
+            "takes arguments as an object, not as JSON in a string",
+        ),
+        ("tools[1].function.description + ''", {}, "tools[1].function.description", 'needs "description"'),
+        ("'a' + tools[0].function.n", {}, "tools[0].function.n", ""),
+        ("tools[0].function.n.x.y", {}, "tools[0].function.n", ""),
+        ("template_arg.x.y", {}, "template_args.template_arg.x", 'needs "x"'),
+    ],
+)
+def test_a_failure_names_the_field_at_hand_and_the_remedy(
+    tiny: Tokenizer, expression: str, given: dict[str, Any], field: str, remedy: str
+) -> None:
+    tools = [{"function": {"name": "f", "description": "d", "n": 5}}, {"function": {"name": "g"}}]
+    tok = tiny.with_template("{% set m = messages[0] %}\n{{ " + expression + " }}")
+    with pytest.raises(TemplateFailed, match="in line 2: ") as caught:
+        tok.render_chat(
+            [{"role": "tool", "content": "c", **given}], tools=tools, template_args={"template_arg": {"z": "q"}}
+        )
+    assert caught.value.place == {"field": field}
+    assert remedy in caught.value.message
+
+
 @pytest.mark.parametrize("words", ["Tracked", "TemplateDict in line 9", "_trim() is private", "a 'tokenizer_core' "])
 def test_what_a_template_raises_itself_are_its_own_words(tiny: Tokenizer, words: str) -> None:
     tok = tiny.with_template('a\n{{ raise_exception("' + words + '") }}')

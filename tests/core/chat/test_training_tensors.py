@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import vocabularies
-from tokenizer_core import ChatPolicy, EncodedChat, InvalidOption, InvalidUnicode
+from tokenizer_core import ChatPolicy, EncodedChat, InvalidOption, InvalidUnicode, Span
 
 PLAIN = "{% for m in messages %}{{ m.role }}:{{ m.content }}<|end|>\n{% endfor %}"
 MARKED = (
@@ -117,12 +117,32 @@ def turn_of(chat: EncodedChat, message: int) -> list[tuple[int, int]]:
         before = max((span.end for span in spans if span.message < message), default=0)
         behind = min((span.start for span in spans if span.message > message), default=len(chat.rendered.text))
         return [block for block in blocks if before <= block[0] and block[1] <= behind]
+    if chat.rendered.roles[message] == "assistant":
+        return model_turn_of(chat, message, own)
     if not own:
         return []
     start, end = own[0].start, max(span.end for span in own)
     foreign = min((span.start for span in chat.rendered.spans if span.start >= end), default=len(chat.rendered.text))
     closing = [at for at in range(len(chat.ids)) if end <= chat.spans[at][0] < foreign and chat.control[at]]
     return [(start, int(chat.spans[closing[0]][1]) if closing else end)]
+
+
+def model_turn_of(chat: EncodedChat, message: int, own: list[Span]) -> list[tuple[int, int]]:
+    """Say the same of a turn of the assistant; none of these templates begins one by itself."""
+    parts = [(start, end) for of, start, end in chat.rendered.parts if of == message]
+    if not parts:
+        return []
+    specials = [span for span, control in zip(chat.spans.tolist(), chat.control.tolist(), strict=True) if control]
+    ((begin, end),) = parts
+    inside = [span for span in specials if begin <= span[0] and span[1] <= end]
+    start = own[0].start if own else inside[0][0] if inside else end
+    said = own[-1].end if own else start
+    closing = [span for span in inside if span[0] >= said]
+    if not closing:
+        text, callers = chat.rendered.text, {at for span in chat.rendered.spans for at in range(span.start, span.end)}
+        behind = [span for span in specials if span[0] >= end][:1]
+        closing = [s for s in behind if not text[end : s[0]].strip() and not callers & set(range(end, s[1]))]
+    return [(start, closing[-1][1] if closing else said)]
 
 
 @settings(max_examples=150, deadline=None)

@@ -55,10 +55,11 @@ def test_templates_are_chosen_as_hugging_face_chooses_them(named: TestClient) ->
         ({"template": "rag"}, "rag"),
         ({"template": "default", "tools": [{"type": "function"}]}, "default"),
     ):
-        answer = named.post("/render", json={"messages": SHORT, **options}).json()
+        body = {"messages": SHORT, "unused": "report", **options}
+        answer = named.post("/render", json=body).json()
         assert (answer["text"][0], answer["template"]) == (name[0].upper(), hashes[name]), options
         for route in ("/encode", "/count", "/offsets"):
-            assert named.post(route, json={"messages": SHORT, **options}).json()["template"] == hashes[name]
+            assert named.post(route, json=body).json()["template"] == hashes[name]
     refused = named.post("/render", json={"messages": SHORT, "template": "{{ 7 * 7 }}"})
     assert "default, rag, tool_use" in assert_problem(refused, "invalid_option", "template")["detail"]
 

@@ -109,7 +109,7 @@ impl<'t> Run<'t> {
             Source::Busy => return Err(Failure::failed("generator already executing")),
             Source::Later(later) => {
                 let (name, value, given) = &**later;
-                *source = self.begin(name, value, given.clone())?;
+                *source = self.begin(name, value, given.clone()).map_err(|failure| failure.about(value))?;
                 return self.next(source);
             }
             Source::Items(items, at) => {

@@ -1,0 +1,66 @@
+"""A message, tools or documents of which a template writes nothing are refused, or reported; drop-in routes answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.service.conftest import MakeClient
+from tests.service.problems import assert_problem
+from tokenizer_core import MessageNotRendered, Tokenizer
+
+ROLES = (
+    "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content }}"
+    "{{ m.tool_calls | tojson if m.tool_calls }}{% endif %}{% endfor %}"
+)
+USER = {"role": "user", "content": "hello"}
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+
+CASES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"messages": [USER]}, []),
+    ({"messages": [USER, {"role": "User", "content": "lost"}]}, ["messages[1]"]),
+    ({"messages": [{"role": "system", "content": "lost"}, USER, {"from": "human", "content": "x"}]}, ["messages[0]"]),
+    ({"messages": [USER, {"role": "tool", "content": [{"type": "text", "text": "lost"}]}]}, ["messages[1]"]),
+    ({"messages": [USER, {"role": "assistant", "tool_calls": TOOLS, "content": ""}]}, []),
+    ({"messages": [{"role": "system", "content": " \n"}, USER]}, []),
+    ({"messages": [{"role": "note", "content": "<think>hm</think>"}, USER]}, []),
+    ({"messages": [USER], "tools": TOOLS}, ["tools"]),
+    ({"messages": [USER], "documents": [{"text": "lost"}], "tools": []}, ["documents"]),
+]
+
+
+@pytest.fixture(scope="module")
+def routed(make_client: MakeClient, framed: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    path: Path = tmp_path_factory.mktemp("roles") / "roles"
+    framed.with_template(ROLES).save(path)
+    return make_client(artifacts=(str(path),))
+
+
+@pytest.mark.parametrize(("body", "lost"), CASES)
+@pytest.mark.parametrize("route", ["/encode", "/count", "/offsets", "/render"])
+def test_what_leaves_no_trace_is_refused_or_reported(
+    routed: TestClient, route: str, body: dict[str, Any], lost: list[str]
+) -> None:
+    answer = routed.post(route, json=body)
+    if lost:
+        assert_problem(answer, "message_not_rendered", lost[0])
+    else:
+        assert answer.status_code == 200, answer.text
+        assert "unused" not in answer.json()
+    reported = routed.post(route, json={**body, "unused": "report"})
+    assert reported.json()["unused"][:1] == lost
+    many = routed.post(route, json={**body, "messages": [[USER], body["messages"]], "unused": "report"})
+    shared = [name for name in lost if not name.startswith("messages")]
+    assert [each[:1] for each in many.json()["unused"]] == [shared, lost]
+
+
+def test_the_library_tells_and_drop_in_routes_answer(routed: TestClient, framed: Tokenizer) -> None:
+    body, lost = CASES[1]
+    rendered = framed.with_template(ROLES).render_chat(body["messages"])
+    assert rendered.unused() == lost
+    with pytest.raises(MessageNotRendered):
+        rendered.require_all_used()
+    assert routed.post("/tokenize", json=body).status_code == 200
