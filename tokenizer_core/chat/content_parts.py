@@ -53,13 +53,16 @@ def refuse_media(messages: Sequence[Mapping[str, Any]]) -> None:
         InvalidOption
     """
     for at, message in enumerate(messages):
-        beside = next((key for key in message if key in _BESIDE and not _is_empty(message[key])), None)
+        named = () if _BESIDE.isdisjoint(message) else message
+        beside = next((key for key in named if key in _BESIDE and not _is_empty(message[key])), None)
         if beside is not None:
             raise InvalidOption(
                 f"{beside!r} beside content is not supported; only text is encoded here",
                 field=f"messages[{at}].{beside}",
             )
-        _refuse_in(message.get("content"), f"messages[{at}].content", 0)
+        content = message.get("content")
+        if not isinstance(content, str):
+            _refuse_in(content, f"messages[{at}].content", 0)
 
 
 def _is_empty(value: Any) -> bool:

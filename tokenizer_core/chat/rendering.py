@@ -201,7 +201,7 @@ class ChatRenderer:
         self._template = _template(settings, template, tools is not None)
         self._options: dict[str, Any] = {
             "specials": list(_special_tokens(settings).items()),
-            "arguments": chat_json(dict(template_args or {}), "template_args"),
+            "arguments": chat_json(dict(template_args), "template_args") if template_args else None,
             "tools": None if tools is None else chat_json(list(tools), "tools"),
             "documents": None if documents is None else chat_json(list(documents), "documents"),
             "add_generation_prompt": add_generation_prompt,
