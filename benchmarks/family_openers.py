@@ -51,10 +51,23 @@ def _tokenizers(path: Path) -> Encoder:
     )
 
 
+def _sentencepiece(path: Path) -> Encoder:
+    import sentencepiece
+
+    tok = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return Encoder(
+        encode=tok.encode,
+        encode_all=lambda texts: tok.encode(texts, num_threads=1),
+        rows_of=lambda answer: (id for row in answer for id in row),
+    )
+
+
 def _kitoken(path: Path) -> Encoder:
     import kitoken
 
-    tok = kitoken.Kitoken.from_tokenizers_file(str(path))
+    is_model = path.suffix == ".model"
+    open_file = kitoken.Kitoken.from_sentencepiece_file if is_model else kitoken.Kitoken.from_tokenizers_file
+    tok = open_file(str(path))
     return Encoder(
         encode=lambda text: tok.encode(text, True),
         encode_all=lambda texts: tok.encode_all(texts, True),
@@ -84,6 +97,7 @@ class Library:
 LIBRARIES = {
     "tokd": Library(None, _tokd),
     "tokenizers": Library("tokenizers", _tokenizers),
+    "sentencepiece": Library("sentencepiece", _sentencepiece),
     "kitoken": Library("kitoken", _kitoken),
     "gigatoken": Library("gigatoken", _gigatoken),
 }
@@ -99,12 +113,15 @@ class Family:
     truth: str
 
 
+_MODELS = ("tokd", "sentencepiece", "kitoken")
 _CHARACTERS = ("tokd", "tokenizers", "kitoken", "gigatoken")
 
 FAMILIES = {
     "WordPiece": Family(
         "families/hf-wordpiece-uncased/tokenizer.json", ("tokd", "tokenizers", "kitoken"), "tokenizers"
     ),
+    "Unigram": Family("families/spm-unigram-nmt_nfkc/tokenizer.model", _MODELS, "sentencepiece"),
+    "Mistral 7B": Family("families/mistral-spm-v1/tokenizer.model", _MODELS, "sentencepiece"),
     "Llama 2": Family("families/hf-bpe-llama2/tokenizer.json", _CHARACTERS, "tokenizers"),
     "Gemma": Family("families/hf-bpe-gemma/tokenizer.json", _CHARACTERS, "tokenizers"),
 }

@@ -21,7 +21,7 @@ from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.stages.decoders import SentencePieceText
-from tokenizer_core.stages.models import Model, Symbols, Unigram
+from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 from tokenizer_core.stages.normalizers import SentencePieceRules
 
 MODEL = "tokenizer.model"
@@ -70,7 +70,7 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     }
     config = PipelineConfig(
         normalizer=(_rules(vocabulary, rest),),
-        model=_model(rest),
+        model=_model(vocabulary, rest),
         decoder=(_decoder(rest),),
         added_tokens=added,
         prefix_ids=_around("bos", roles, ids, beside),
@@ -104,7 +104,7 @@ def _rules(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> SentencePieceRule
     )
 
 
-def _model(rest: Mapping[str, Any]) -> Model:
+def _model(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> Model:
     kind = rest["model_type"]
     unk = next(iter(rest["unknown"]), None)
     fallback = rest["byte_fallback"]
@@ -116,9 +116,35 @@ def _model(rest: Mapping[str, Any]) -> Model:
         case "char" | "word":
             return Symbols(unit=kind, unk=unk, byte_fallback=fallback, reserved=reserved, user_defined=user_defined)
         case _:
-            raise Unsupported(
-                "SentencePiece BPE (Llama 2, Gemma) is not supported yet", field="trainer_spec.model_type"
+            _check_bpe(vocabulary, rest)
+            return CharBpe(
+                unk=unk,
+                fuse_unk=True,
+                byte_fallback=fallback,
+                by_score=True,
+                user_defined=user_defined,
+                reserved=reserved,
             )
+
+
+def _check_bpe(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> None:
+    """Refuse the models whose merges are not of two entries each, or whose products are split again."""
+    reserved = {*rest["unknown"], *rest["control"], *rest["byte"]}
+    entries = {text: id for text, id in vocabulary.token_texts() if id not in reserved}
+    splits = (text for id in rest["unused"] if len(text := _text(vocabulary, id)) > 1)
+    for text in splits:
+        if any(text[:at] in entries and text[at:] in entries for at in range(1, len(text))):
+            raise Unsupported(
+                f"the unused piece {text[:80]!r} is one that merges make, which is not supported", field="pieces"
+            )
+    if unknown := set().union(*entries) - entries.keys():
+        for text in entries:
+            parts = [(text[0], text[1:]), (text[-1], text[:-1])]
+            if any(one in unknown and (other in entries or len(other) == 1) for one, other in parts):
+                raise Unsupported(
+                    f"the piece {text[:80]!r} is made of a character that is no piece, which is not supported",
+                    field="pieces",
+                )
 
 
 def _decoder(rest: Mapping[str, Any]) -> SentencePieceText:

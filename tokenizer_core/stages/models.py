@@ -101,7 +101,7 @@ class Symbols:
         return {"type": "symbols", "unit": self.unit, **_pieces_json(self)}
 
 
-def _check_pieces(model: Unigram | Symbols) -> None:
+def _check_pieces(model: CharBpe | Unigram | Symbols) -> None:
     object.__setattr__(model, "unk", optional_integer(model.unk, "unk"))
     check_flag(model.byte_fallback, "byte_fallback")
     for name in ("reserved", "user_defined"):
@@ -130,6 +130,8 @@ class CharBpe:
         by_score: neighbours that are an entry together are joined, the higher score first, whatever merges there are.
         prefix: what characters within a piece, but not its first one, have before them in the entries.
         suffix: what the last character of a piece has behind it in the entries.
+        user_defined: entries that are found before characters, the longest first, and are never joined to others.
+        reserved: entries that no text becomes.
     """
 
     unk: int | None = None
@@ -138,9 +140,11 @@ class CharBpe:
     by_score: bool = False
     prefix: str = ""
     suffix: str = ""
+    user_defined: tuple[int, ...] = ()
+    reserved: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
+        _check_pieces(self)
         for flag in ("fuse_unk", "byte_fallback", "by_score"):
             check_flag(getattr(self, flag), flag)
         for affix in ("prefix", "suffix"):
@@ -155,6 +159,8 @@ class CharBpe:
             "prefix": self.prefix,
             "suffix": self.suffix,
             **({"by_score": True} if self.by_score else {}),
+            **({"user_defined": list(self.user_defined)} if self.user_defined else {}),
+            **({"reserved": list(self.reserved)} if self.reserved else {}),
         }
 
 

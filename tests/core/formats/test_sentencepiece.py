@@ -21,6 +21,10 @@ SETS = (
     "spm-unigram-suffix",
     "spm-unigram-symbols",
     "spm-unigram-nodummy",
+    "spm-bpe-llama2",
+    "spm-bpe-gemma",
+    "spm-bpe-nobytes",
+    "mistral-spm-v1",
     "spm-char",
     "spm-word",
 )

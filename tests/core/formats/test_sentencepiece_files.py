@@ -30,7 +30,7 @@ from tests.support.sentencepiece_models import (
     varint,
     write,
 )
-from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
+from tokenizer_core import InvalidArtifact, TokdError, Tokenizer, Unsupported
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.reference.unigram import best_way, fuse_unknown
 
@@ -70,6 +70,32 @@ def test_any_model_has_the_library_s_ids(tmp_path_factory, pieces, texts, rules,
     data = model(pieces, kind=kind, **rules)
     truth, tokenizer = library(data), load(tmp_path_factory.mktemp("model"), data)
     for text in texts:
+        ids = truth.encode(text)
+        assert encode(tokenizer, text) == ids, text
+        assert tokenizer.decode(ids) == truth.decode(ids)
+
+
+@settings(max_examples=300)
+@given(
+    st.sets(st.text("ab▁é", min_size=2, max_size=4), max_size=14),
+    st.sets(st.text("ab▁漢", min_size=1, max_size=3), max_size=3),
+    st.data(),
+    st.lists(st.text("ab ▁éx漢", max_size=60), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_any_bpe_has_the_library_s_ids(tmp_path_factory, merged, symbols, data, texts, byte_fallback):
+    scores = st.integers(-6, 0).map(float)
+    normal = [text for text in [*"ab▁é", *sorted(merged)] if text not in symbols]
+    pieces = [*META, *((text, data.draw(scores), NORMAL) for text in normal)]
+    pieces += [(text, 0.0, USER_DEFINED) for text in sorted(symbols)]
+    pieces += BYTES if byte_fallback else []
+    written = model(pieces, kind=BPE, byte_fallback=byte_fallback, fold=data.draw(st.booleans()))
+    truth = library(written)
+    try:
+        tokenizer = load(tmp_path_factory.mktemp("model"), written)
+    except Unsupported:
+        return
+    for text in [*texts, texts[0] * 20]:
         ids = truth.encode(text)
         assert encode(tokenizer, text) == ids, text
         assert tokenizer.decode(ids) == truth.decode(ids)
@@ -174,9 +200,16 @@ def test_a_damaged_model_is_read_or_refused_and_nothing_else(data):
         Vocabulary.from_sentencepiece(bytes(bad[: data.draw(st.integers(0, len(bad)))]))
 
 
-def test_bpe_is_refused_by_name(tmp_path):
-    with pytest.raises(TokdError, match="BPE"):
-        load(tmp_path, model([*META, *LETTERS], kind=BPE))
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [*META, *LETTERS, ("ab", -1.0, UNUSED)],
+        [*META, ("▁", -2.5, NORMAL), ("a", -3.0, NORMAL), ("ab", -1.0, NORMAL)],
+    ],
+)
+def test_bpe_with_merges_of_another_kind_is_refused_by_name(tmp_path, pieces):
+    with pytest.raises(TokdError, match="'ab'"):
+        load(tmp_path, model(pieces, kind=BPE))
 
 
 def test_control_pieces_are_special_tokens_and_no_text_becomes_one(tmp_path):

@@ -81,6 +81,12 @@ pub enum ModelConfig {
         /// Neighbours that are an entry together are joined, the higher score first, whatever merges there are.
         #[serde(default)]
         by_score: bool,
+        /// Entries that are found before characters, the longest first, and are never joined to others.
+        #[serde(default)]
+        user_defined: Vec<u32>,
+        /// Entries that no text becomes.
+        #[serde(default)]
+        reserved: Vec<u32>,
         /// What characters within a piece, but not the first one, have before them in the entries.
         #[serde(default)]
         prefix: String,

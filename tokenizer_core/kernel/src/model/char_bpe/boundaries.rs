@@ -32,14 +32,16 @@ pub(super) struct Boundaries {
 }
 
 impl Boundaries {
-    /// The pairs of these merges, which join what their parts are written as.
-    pub(super) fn new(vocabulary: &Vocabulary, merges: &[Merge], symbols: &Symbols) -> Self {
+    /// The pairs of these merges, which join what their parts are written as, and those within the entries of `whole`.
+    pub(super) fn new(vocabulary: &Vocabulary, merges: &[Merge], symbols: &Symbols, whole: &[u32]) -> Self {
         let edge = |id: u32| std::str::from_utf8(vocabulary.bytes(id).unwrap_or_default()).unwrap_or_default();
         let pairs = merges.iter().filter_map(|merge| {
             let (left, right) = (edge(merge.left).chars().next_back()?, edge(merge.right).chars().next()?);
             Some((u32::from(left), u32::from(right)))
         });
-        let pairs: rustc_hash::FxHashSet<(u32, u32)> = pairs.collect();
+        let inner = whole.iter().flat_map(|id| edge(*id).chars().zip(edge(*id).chars().skip(1)));
+        let inner = inner.map(|(left, right)| (u32::from(left), u32::from(right)));
+        let pairs: rustc_hash::FxHashSet<(u32, u32)> = pairs.chain(inner).collect();
         let bits = (pairs.len() * BITS_A_PAIR).next_power_of_two().clamp(LEAST, MOST);
         let mut boundaries = Self {
             ascii: Box::new([0; 128]),

@@ -78,6 +78,8 @@ pub struct Options<'a> {
     pub by_score: bool,
     /// A piece that is an entry is that token.
     pub ignore_merges: bool,
+    /// Entries that are found before characters, and are never joined to others.
+    pub user_defined: &'a [u32],
 }
 
 impl AnyCharBpe {
@@ -86,9 +88,11 @@ impl AnyCharBpe {
     /// # Errors
     /// `invalid_file` for more merges than a rank can tell.
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, options: Options<'_>) -> Result<Self> {
-        let symbols = Symbols::new(vocabulary, never, options.affixes, options.unknown);
+        let mut symbols = Symbols::new(vocabulary, never, options.affixes, options.unknown);
+        symbols.find_first(vocabulary, options.user_defined)?;
         let makeshift = symbols.makeshift();
-        let scored = options.by_score.then(|| by_score(vocabulary, &(never | &makeshift)));
+        let alone = options.user_defined.iter().copied().collect();
+        let scored = options.by_score.then(|| by_score(vocabulary, &(&(never | &makeshift) | &alone)));
         let (found, orders) = scored.unzip();
         let merges = found.as_deref().unwrap_or_else(|| vocabulary.merges());
         let table = CharMerges::new(merges, orders.unwrap_or_default(), vocabulary.id_limit(), never)?;
@@ -99,7 +103,7 @@ impl AnyCharBpe {
             model.whole = model.made_otherwise(vocabulary, never);
         }
         if is_plain && model.whole.is_empty() {
-            model.boundaries = Some(Boundaries::new(vocabulary, merges, &model.symbols));
+            model.boundaries = Some(Boundaries::new(vocabulary, merges, &model.symbols, options.user_defined));
         }
         let CharBpe { symbols, merges, whole, boundaries } = model;
         Ok(if tiles {

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::error::Result;
 use crate::model::Uncovered;
 use crate::model::byte_pieces::BytePieces;
+use crate::model::trie::Trie;
 use crate::unicode::utf8::decode;
 use crate::vocabulary::Vocabulary;
 
@@ -53,6 +55,8 @@ pub(super) struct Symbols {
     tables: Vec<CharTable>,
     table_of: [usize; 4],
     affixes: [String; 2],
+    /// Entries that are found before characters, and by what they begin with.
+    first: Option<(Trie, [bool; 256])>,
     /// Absent without byte fallback.
     bytes: Option<BytePieces>,
     unknown: Unknown,
@@ -95,7 +99,31 @@ impl Symbols {
             }
         }
         let bytes = unknown.byte_fallback.then(|| BytePieces::new(vocabulary));
-        Self { tables, table_of, affixes: [affixes.prefix.to_owned(), affixes.suffix.to_owned()], bytes, unknown }
+        let affixes = [affixes.prefix.to_owned(), affixes.suffix.to_owned()];
+        Self { tables, table_of, affixes, first: None, bytes, unknown }
+    }
+
+    /// Find these entries before any character.
+    ///
+    /// # Errors
+    /// `duplicate_token`.
+    pub(super) fn find_first(&mut self, vocabulary: &Vocabulary, ids: &[u32]) -> Result<()> {
+        if !ids.is_empty() {
+            let entries: Vec<_> = ids.iter().filter_map(|id| Some((vocabulary.bytes(*id)?, *id))).collect();
+            let mut begins = [false; 256];
+            entries.iter().for_each(|(entry, _)| begins[usize::from(entry[0])] = true);
+            self.first = Some((Trie::new(entries)?, begins));
+        }
+        Ok(())
+    }
+
+    /// The longest of the entries that are found first: its length and its id.
+    #[inline]
+    fn whole(&self, text: &[u8]) -> Option<(usize, u32)> {
+        let (trie, _) = self.first.as_ref().filter(|(_, begins)| begins[usize::from(text[0])])?;
+        let mut longest = None;
+        trie.entries(text, |length, id| longest = Some((length, id)));
+        longest
     }
 
     /// Whether every character has tokens without an unknown one.
@@ -132,6 +160,14 @@ impl Symbols {
                 ascii @ ..0x80 => (u32::from(ascii), 1),
                 first => decode(text, at, first),
             };
+            if let Some((length, id)) = self.whole(&text[at..end]) {
+                if let Some(bytes) = fused.take() {
+                    self.push_unknown(bytes, sequence);
+                }
+                sequence.push(id, length);
+                at += length;
+                continue;
+            }
             let (later, last) = (at > range.start, at + size >= end);
             let kind = usize::from(later) << 1 | usize::from(last);
             let id = self.tables[self.table_of[kind]].get(character);
