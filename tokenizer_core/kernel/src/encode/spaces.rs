@@ -62,7 +62,7 @@ impl Start {
         let prefix = match self.prefix {
             Prefix::Unless(Prepend::Never) => false,
             Prefix::Unless(Prepend::First) if !begins_text => false,
-            Prefix::Unless(_) => !text.starts_with(' ') && !(self.marks.is_some() && text.starts_with(MARK)),
+            Prefix::Unless(_) => !(text.starts_with(' ') || self.marks.is_some() && text.starts_with(MARK)),
             Prefix::Before => true,
         };
         let prefix = prefix && !text.is_empty();
@@ -143,7 +143,6 @@ impl Spaced {
             match stage {
                 // It finds none.
                 PretokenizerStage::Split { pattern: Pattern::String(literal), invert: false, .. } if literal == " " => {
-                    ()
                 }
                 PretokenizerStage::Digits { .. } => cuts.push(stage.clone()),
                 _ => return None,
