@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import unicodedata2
@@ -28,7 +28,9 @@ def normalize(stages: Iterable[Mapping[str, Any]], text: str) -> str:
 def _run(stage: Mapping[str, Any], text: str) -> str:
     kind = stage["type"]
     if kind in {"nfc", "nfd", "nfkc", "nfkd"}:
-        return str(unicodedata2.normalize(kind.upper(), text))
+        runs = groupby(text, lambda character: ord(character) in older_tables.inert())
+        parts = ((is_inert, "".join(run)) for is_inert, run in runs)
+        return "".join(part if is_inert else unicodedata2.normalize(kind.upper(), part) for is_inert, part in parts)
     if kind == "lowercase":
         # Character by character: the final sigma is no different from any other.
         return "".join(map(older_tables.lowercase, text))

@@ -45,6 +45,9 @@ _CLASSLESS = """
     1e4ec-1e4ef 1e5ee-1e5ef
 """
 _WHOLE = "105c9 105e4 11383 11385 1138e 11391 113c5 113c7-113c8 11938 16121-16128 16d68-16d6a"
+_WHOLE_COMPATIBLY = "32ff a7f2-a7f4 ab69 10781-10785 10787-107b0 107b2-107ba 1ccd6-1ccf9 1e030-1e06d 1f16c 1fbf0-1fbf9"
+_PARTS = "105d2 105da 11382 11384 1138b 11390 113b8 113bb 113c2 113c9 11930 11935 1611e-16120 16129 16d63 16d67"
+"""Of which characters are composed that are not there."""
 _NEW_CAPITALS = (
     {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7CE: 0xA7CF, 0xA7D2: 0xA7D3, 0xA7D4: 0xA7D5}
     | {0xA7DA: 0xA7DB, 0xA7DC: 0x19B}
@@ -97,6 +100,12 @@ def classless() -> frozenset[int]:
 def whole() -> frozenset[int]:
     """Return the characters that have a canonical decomposition here and not there."""
     return _code_points(_WHOLE)
+
+
+@cache
+def inert() -> frozenset[int]:
+    """Return the characters that no form of normalization touches there, and one does here."""
+    return classless() | whole() | _code_points(_WHOLE_COMPATIBLY) | _code_points(_PARTS)
 
 
 def lowercase(character: str) -> str:

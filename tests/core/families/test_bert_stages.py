@@ -16,6 +16,7 @@ from tests.support.vocabularies import from_parts
 from tokenizer_core import Tokenizer
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.reference import bert
+from tokenizer_core.reference.normalize import normalize
 from tokenizer_core.reference.pretokenize import pretokenize
 from tokenizer_core.stages.models import WordLevel
 from tokenizer_core.stages.normalizers import BERT_FLAGS, Bert, Rewrite
@@ -62,6 +63,10 @@ def test_bert_normalizes_every_code_point_as_hugging_face_does(flags: tuple[bool
         (Rewrite("lowercase"), normalizers.Lowercase()),
         (Rewrite("strip_accents"), normalizers.StripAccents()),
         (Rewrite("byte_level"), normalizers.ByteLevel()),
+        (Rewrite("nfc"), normalizers.NFC()),
+        (Rewrite("nfd"), normalizers.NFD()),
+        (Rewrite("nfkc"), normalizers.NFKC()),
+        (Rewrite("nfkd"), normalizers.NFKD()),
     ],
 )
 def test_every_code_point_is_rewritten_as_by_hugging_face(stage: Rewrite, peer: Any) -> None:
@@ -81,6 +86,17 @@ def test_bert_normalizes_text_as_hugging_face_and_the_reference_do(text: str, fl
     tokenizer = build(normalizer=(Bert(**flags_of(flags)),))
     truth = normalizers.BertNormalizer(**flags_of(flags)).normalize_str(text)
     assert normalized(tokenizer, text) == truth == bert.normalize(text, **flags_of(flags))
+
+
+NEW = "\u0897\u1ac1\u32ff\U000105c9\U000105d2\U00010eab\U0001e08f\U0001e030\U00011938\U00011935\U00011930"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@given(text=st.text(f"{NEW}aé한\u0301\u0323\u0307\u0308ﬁ"))
+def test_forms_know_no_character_that_hugging_face_does_not_know(form: str, text: str) -> None:
+    stage: Any = form.lower()
+    truth = getattr(normalizers, form)().normalize_str(text)
+    assert normalized(build(normalizer=(Rewrite(stage),)), text) == truth == normalize([{"type": stage}], text)
 
 
 PEERS: dict[str, tuple[Any, Any]] = {

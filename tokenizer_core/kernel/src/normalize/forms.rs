@@ -6,11 +6,12 @@
 use std::ops::Range;
 
 use once_cell::race::OnceBox;
-use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick};
 
 use super::Normalized;
 use super::rewriter::Rewriter;
+use crate::unicode::older::{self, is_known};
 
 /// Characters below are looked up in a bitmap, the rarer ones above in the tables of the crate.
 const BITMAP_CHARS: usize = 0x2_0000;
@@ -133,14 +134,16 @@ impl FormRewrite {
     fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut Scratch) {
         let Scratch { marks, composed, blocks, text: block_text } = scratch;
         marks.clear();
+        let table = older::table();
         for (at, character) in text[region.clone()].char_indices() {
             let start = region.start + at;
             let end = start + character.len_utf8();
-            let push =
-                |character| marks.push(Mark { character, class: canonical_combining_class(character), start, end });
+            let mut push =
+                |character| marks.push(Mark { character, class: table.combining_class(character), start, end });
             match self.form {
-                Form::Nfc | Form::Nfd => decompose_canonical(character, push),
-                Form::Nfkc | Form::Nfkd => decompose_compatible(character, push),
+                Form::Nfkc | Form::Nfkd if is_known(character) => decompose_compatible(character, push),
+                Form::Nfc | Form::Nfd => table.decompose(character, push),
+                Form::Nfkc | Form::Nfkd => push(character),
             }
         }
         sort_marks(marks);
@@ -201,7 +204,11 @@ fn compose_marks(marks: &[Mark], composed: &mut Vec<Mark>) {
     for mark in marks {
         if let Some(index) = starter {
             let blocked = composed.len() > index + 1 && composed[composed.len() - 1].class >= mark.class;
-            let product = if blocked { None } else { compose(composed[index].character, mark.character) };
+            let product = if blocked {
+                None
+            } else {
+                compose(composed[index].character, mark.character).filter(|product| is_known(*product))
+            };
             if let Some(character) = product {
                 let starter = &mut composed[index];
                 starter.character = character;

@@ -3,7 +3,7 @@
 //! A class is a set of bits; `class` finds it in a table of two stages, and `ASCII` holds the first 128.
 
 pub mod from_utf32;
-pub(crate) mod older;
+pub mod older;
 pub(crate) mod scripts;
 pub(crate) mod table;
 pub(crate) mod utf8;

@@ -143,8 +143,18 @@ pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static Table<u32> {
     })
 }
 
+/// Whether a character is a combining mark.
+pub fn is_mark(character: char) -> bool {
+    table().has(character, MARK)
+}
+
+/// Whether normalization knows a character; one that it does not know stays as it is, and nothing composes with it.
+pub fn is_known(character: char) -> bool {
+    table().has(character, KNOWN)
+}
+
 /// The small letter or letters of a character. No id depends on the version of Unicode in the standard library.
-pub(crate) fn lowercase(character: char) -> impl Iterator<Item = char> {
+pub fn lowercase(character: char) -> impl Iterator<Item = char> {
     let behind = |(capitals, by): &(RangeInclusive<char>, u32)| {
         capitals.contains(&character).then(|| char::from_u32(u32::from(character) + by)).flatten()
     };

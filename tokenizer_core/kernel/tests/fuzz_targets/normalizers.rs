@@ -6,9 +6,9 @@ use std::ops::Range;
 use tokd_kernel::config::{NormalizerStage, Pattern};
 use tokd_kernel::normalize::Normalizer;
 use tokd_kernel::regex::StepBudget;
-use tokd_kernel::unicode::{is_whitespace, is_word};
+use tokd_kernel::unicode::is_whitespace;
+use tokd_kernel::unicode::older::{is_known, is_mark, lowercase};
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
 
 use super::Reader;
 
@@ -81,15 +81,25 @@ fn draw(reader: &mut Reader<'_>) -> NormalizerStage {
 
 fn rewrite_slowly(text: &str, stage: &NormalizerStage) -> String {
     match stage {
-        NormalizerStage::Nfc => text.nfc().collect(),
-        NormalizerStage::Nfd => text.nfd().collect(),
-        NormalizerStage::Nfkc => text.nfkc().collect(),
-        NormalizerStage::Nfkd => text.nfkd().collect(),
+        NormalizerStage::Nfc => between_unknown(text, |part| part.nfc().collect()),
+        NormalizerStage::Nfd => between_unknown(text, |part| part.nfd().collect()),
+        NormalizerStage::Nfkc => between_unknown(text, |part| part.nfkc().collect()),
+        NormalizerStage::Nfkd => between_unknown(text, |part| part.nfkd().collect()),
         _ => {
             let placed = text.chars().map(|character| (character, 0..0)).collect();
             place_stage(placed, stage).into_iter().map(|(character, _)| character).collect()
         }
     }
+}
+
+/// Rewrite what is between the characters that the older tables do not know.
+fn between_unknown(text: &str, rewrite: impl Fn(&str) -> String) -> String {
+    let parts = text.split_inclusive(|character| !is_known(character));
+    let rewritten = parts.map(|part| {
+        let known = part.trim_end_matches(|character| !is_known(character));
+        rewrite(known) + &part[known.len()..]
+    });
+    rewritten.collect()
 }
 
 /// Characters and their places after all stages; `None` where a form joins characters as it likes.
@@ -108,16 +118,11 @@ fn place_stage(text: Vec<Placed>, stage: &NormalizerStage) -> Vec<Placed> {
     let is_white = |(character, _): &Placed| is_whitespace(*character);
     match stage {
         NormalizerStage::Lowercase => {
-            let lower = |(character, place): Placed| {
-                let is_known = character.is_ascii() || is_word(character);
-                let lower: Vec<char> = if is_known { character.to_lowercase().collect() } else { vec![character] };
-                lower.into_iter().map(move |character| (character, place.clone()))
-            };
+            let lower =
+                |(character, place): Placed| lowercase(character).map(move |character| (character, place.clone()));
             text.into_iter().flat_map(lower).collect()
         }
-        NormalizerStage::StripAccents => {
-            text.into_iter().filter(|(character, _)| !is_combining_mark(*character)).collect()
-        }
+        NormalizerStage::StripAccents => text.into_iter().filter(|(character, _)| !is_mark(*character)).collect(),
         NormalizerStage::Strip { left, right } => {
             let start = if *left { text.iter().take_while(|placed| is_white(placed)).count() } else { 0 };
             let ends = text[start..].iter().rev().take_while(|placed| is_white(placed)).count();

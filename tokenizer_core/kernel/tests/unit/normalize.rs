@@ -7,6 +7,7 @@ use super::*;
 use crate::error::{Code, Place};
 use crate::regex::StepBudget;
 use crate::train::cut::{may_begin, may_end};
+use crate::unicode::older::is_known;
 
 fn normalizer(stages: &str) -> Normalizer {
     let stages: Vec<NormalizerStage> = serde_json::from_str(stages).expect("stages");
@@ -23,12 +24,21 @@ fn origins<'t>(stages: &str, text: &'t str) -> Vec<(char, &'t str)> {
 const FORMS: [&str; 4] = [r#"[{"type":"nfc"}]"#, r#"[{"type":"nfd"}]"#, r#"[{"type":"nfkc"}]"#, r#"[{"type":"nfkd"}]"#];
 
 fn truth(form: &str, text: &str) -> String {
-    match form {
-        r#"[{"type":"nfc"}]"# => text.nfc().collect(),
-        r#"[{"type":"nfd"}]"# => text.nfd().collect(),
-        r#"[{"type":"nfkc"}]"# => text.nfkc().collect(),
-        _ => text.nfkd().collect(),
-    }
+    let rewrite = |text: &str| -> String {
+        match form {
+            r#"[{"type":"nfc"}]"# => text.nfc().collect(),
+            r#"[{"type":"nfd"}]"# => text.nfd().collect(),
+            r#"[{"type":"nfkc"}]"# => text.nfkc().collect(),
+            _ => text.nfkd().collect(),
+        }
+    };
+    // What the older tables do not know stays as it is.
+    let parts = text.split_inclusive(|character| !is_known(character));
+    let rewritten = parts.map(|part| {
+        let known = part.trim_end_matches(|character| !is_known(character));
+        rewrite(known) + &part[known.len()..]
+    });
+    rewritten.collect()
 }
 
 fn rewritten(stages: &str, text: &str) -> String {
