@@ -19,6 +19,7 @@
 use unicode_normalization::char::decompose_compatible;
 
 use crate::config::{Behavior, Config, NormalizerStage, Pattern, PretokenizerStage};
+use crate::unicode::older::{is_mark, lowercase};
 use crate::unicode::{LETTER, MARK, class};
 
 /// The patterns for which the rule above holds.
@@ -69,13 +70,15 @@ pub fn last_cut(text: &str, from: usize, to: usize) -> Option<usize> {
 /// Whether a text may be cut after the character, as far as that depends on it.
 pub(crate) fn may_end(character: char) -> bool {
     let is_letter = |character| class(character) & LETTER != 0;
-    is_letter(character) && is_letter(decomposed(character).1)
+    // Some letters were marks once, which the stage that drops marks still takes them for.
+    is_letter(character) && is_letter(decomposed(character).1) && !is_mark(character)
 }
 
 /// Whether a text may be cut before the character, as far as that depends on it.
 pub(crate) fn may_begin(character: char) -> bool {
     let ends_words = |character| character != '\'' && class(character) & (LETTER | MARK) == 0;
-    ends_words(character) && ends_words(decomposed(character).0)
+    // Some letters have a capital that the pinned tables do not know.
+    ends_words(character) && ends_words(decomposed(character).0) && lowercase(character).all(ends_words)
 }
 
 /// The first and the last character of the full compatibility decomposition.

@@ -120,7 +120,7 @@ fn lowercase_looks_at_one_character_at_a_time() {
 }
 
 #[test]
-fn every_cased_character_of_the_pinned_tables_is_lowercased() {
+fn every_cased_character_is_lowercased() {
     let stages = normalizer(r#"[{"type":"lowercase"}]"#);
     for character in class(r"\P{Cn}").iter().flat_map(|range| range.start()..=range.end()) {
         let lower: String = character.to_lowercase().collect();
@@ -129,7 +129,7 @@ fn every_cased_character_of_the_pinned_tables_is_lowercased() {
         assert_eq!(new.unwrap_or_else(|| character.to_string()), lower, "{character:?}");
     }
     // Of Unicode 17.
-    assert_eq!(rewritten(r#"[{"type":"lowercase"}]"#, "\u{a7ce}\u{16ea0}"), "\u{a7ce}\u{16ea0}");
+    assert_eq!(rewritten(r#"[{"type":"lowercase"}]"#, "\u{a7ce}\u{16ea0}"), "\u{a7cf}\u{16ebb}");
 }
 
 fn class(pattern: &str) -> regex_syntax::hir::ClassUnicode {
