@@ -35,6 +35,9 @@ def decode(state: State, request: DecodeRequest) -> Answer:
     if request.pending is not None:
         if nested:
             raise ServiceError("invalid_option", "pending is for one stream; send one list of ids", "pending")
+        if loaded.tokenizer.config.decoder:
+            message = "what a token becomes depends on those before here; send all ids so far, without pending"
+            raise ServiceError("invalid_option", message, "pending")
         return _decode_stream(loaded, request, request.pending)
     if request.final:
         raise ServiceError("invalid_option", "final is for a stream; send pending with it", "final")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import tokenizers
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,3 +72,15 @@ def test_final_ids_may_come_with_the_last_request(client: TestClient, bare: Toke
         "text": bare.decode(half),
         "pending": "",
     }
+
+
+def test_a_stream_whose_tokens_depend_on_those_before_is_refused(make_client: Any, tmp_path: Path) -> None:
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    (tmp_path / "tokenizer.json").write_text(words.to_str())
+    Tokenizer.load(tmp_path / "tokenizer.json").save(tmp_path / "words")
+    client = make_client(artifacts=(str(tmp_path / "words"),))
+    assert client.post("/decode", json={"ids": [0, 1]}).json()["text"] == "a b"
+    answer = client.post("/decode", json={"ids": [1], "pending": ""})
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "invalid_option"
