@@ -21,6 +21,8 @@ from service.schemas.requests import DecodeRequest
 from service.state import State
 from tokenizer_core import TokdError
 
+ID_BYTES = 4
+
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
@@ -36,8 +38,7 @@ def decode(state: State, request: DecodeRequest) -> Answer:
         if nested:
             raise ServiceError("invalid_option", "pending is for one stream; send one list of ids", "pending")
         if loaded.tokenizer.config.decoder:
-            message = "what a token becomes depends on those before here; send all ids so far, without pending"
-            raise ServiceError("invalid_option", message, "pending")
+            return _decode_texts(loaded, request, request.pending, max_ids)
         return _decode_stream(loaded, request, request.pending)
     if request.final:
         raise ServiceError("invalid_option", "final is for a stream; send pending with it", "final")
@@ -74,6 +75,28 @@ def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str
     is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
     text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
+    return Answer([body], len(ids), loaded.hash)
+
+
+def _decode_texts(loaded: ServedTokenizer, request: DecodeRequest, pending: str, max_ids: int) -> Answer:
+    """Go on with a stream whose text is not the bytes of its ids: the caller carries all ids before."""
+    held = bytes.fromhex(pending)
+    ids = _array(request.ids)  # type: ignore[arg-type]
+    if len(held) % ID_BYTES:
+        raise ServiceError("invalid_value", "pending is not what the answer before gave", "pending")
+    before = np.frombuffer(held, "<u4").astype(np.uint32)
+    if len(before) + len(ids) > max_ids:
+        raise ServiceError("too_many_ids", f"the stream has more than {max_ids} ids; begin another one", "ids")
+    stream = loaded.tokenizer.stream_decoder(skip_special_tokens=request.skip_special_tokens)
+    field = "pending"
+    try:
+        stream.push(before)
+        field = "ids"
+        text = stream.push(ids) + (stream.finish() if request.final else "")
+    except TokdError as error:
+        raise from_core(error, field) from error
+    after = b"" if request.final else held + ids.astype("<u4").tobytes()
+    body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), after.hex().encode("ascii"))
     return Answer([body], len(ids), loaded.hash)
 
 

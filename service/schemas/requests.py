@@ -336,11 +336,11 @@ class DecodeRequest(Request):
 
     ids: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or a list of lists.")
     skip_special_tokens: bool = Field(False, description="Leave the special tokens out.")
-    pending: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2}){0,3}$")] | None = Field(
+    pending: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2})*$")] | None = Field(
         None,
         description="Decodes a stream without state on the server: send an empty string with the first ids, with all "
         "further ones the `pending` of the answer before. It holds, in hexadecimal, the one to three bytes of a "
-        "character that is not complete.",
+        "character that is not complete; of a tokenizer whose decoder works on tokens, all ids so far.",
     )
     final: bool = Field(False, description="With `pending`: these are the last ids; half a character becomes U+FFFD.")
 

@@ -9,6 +9,7 @@ from tokenizer_core.formats.fields import Fields, unsupported
 from tokenizer_core.formats.hf_stages import flat, read_byte_level, read_metaspace, read_pattern, write_pattern
 from tokenizer_core.stages.decoders import (
     BpeDecoder,
+    Ctc,
     DecoderStage,
     Join,
     MetaspaceDecoder,
@@ -40,6 +41,8 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, .
                 stages.append(MetaspaceDecoder(replacement=metaspace.replacement, drops_first=drops_first))
             case "WordPiece":
                 stages.append(WordPiece(prefix=fields.take("prefix", str), cleanup=fields.take("cleanup", bool)))
+            case "CTC":
+                stages.append(_ctc(fields))
             case "BPEDecoder":
                 stages.append(BpeDecoder(fields.take("suffix", str)))
             case "Replace":
@@ -49,10 +52,20 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, .
             case _ if kind in _JOINS:
                 stages.append(_JOINS[kind])
             case _:
-                wanted = "ByteLevel, WordPiece, Metaspace, BPEDecoder, Replace, Strip, Fuse, ByteFallback, Sequence"
+                wanted = (
+                    "ByteLevel, WordPiece, CTC, Metaspace, BPEDecoder, Replace, Strip, Fuse, ByteFallback, Sequence"
+                )
                 raise unsupported(fields.at("type"), kind, wanted)
         fields.finish()
     return () if is_byte_level else tuple(stages)
+
+
+def _ctc(fields: Fields) -> Ctc:
+    return Ctc(
+        pad=fields.take("pad_token", str),
+        delimiter=fields.take("word_delimiter_token", str),
+        cleanup=fields.take("cleanup", bool),
+    )
 
 
 def _strip(fields: Fields) -> StripDecoder:
@@ -74,6 +87,8 @@ def _write(stage: DecoderStage) -> dict[str, Any]:
             return {"type": "Metaspace", "replacement": replacement, "prepend_scheme": scheme, "split": True}
         case WordPiece():
             return {"type": "WordPiece", "prefix": stage.prefix, "cleanup": stage.cleanup}
+        case Ctc(pad=pad, delimiter=delimiter, cleanup=cleanup):
+            return {"type": "CTC", "pad_token": pad, "word_delimiter_token": delimiter, "cleanup": cleanup}
         case BpeDecoder(suffix):
             return {"type": "BPEDecoder", "suffix": suffix}
         case ReplaceDecoder(pattern, content):

@@ -57,6 +57,11 @@ def _run(stage: Mapping[str, Any], texts: Texts) -> Texts:
             prefix = stage["prefix"]
             others = (text.removeprefix(prefix) if text.startswith(prefix) else f" {text}" for text in texts[1:])
             return [clean(text) if stage["cleanup"] else text for text in [*texts[:1], *others]]
+        case "ctc":
+            kept = (text.replace(stage["pad"], "") if stage["pad"] else text for text, _ in groupby(texts))
+            if stage["cleanup"]:
+                kept = (clean(text).replace(stage["delimiter"], " ") for text in kept)
+            return [text for text in kept if text]
         case "fuse":
             return ["".join(texts)]
         case "byte_fallback":

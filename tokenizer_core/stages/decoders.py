@@ -156,4 +156,26 @@ class StripDecoder:
         return {"type": "strip", "content": self.content, "start": self.start, "stop": self.stop}
 
 
-DecoderStage = Join | WordPiece | SentencePieceText | MetaspaceDecoder | BpeDecoder | ReplaceDecoder | StripDecoder
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ctc:
+    """What a model of speech writes: a token for each moment, of which repeated ones count once.
+
+    ``pad`` is dropped; ``cleanup`` is that of :class:`WordPiece`, and makes ``delimiter`` a space.
+    """
+
+    pad: str
+    delimiter: str
+    cleanup: bool
+
+    def __post_init__(self) -> None:
+        check_unicode(self.pad, "pad")
+        check_unicode(self.delimiter, "delimiter")
+        check_flag(self.cleanup, "cleanup")
+
+    def _json(self) -> dict[str, Any]:
+        return {"type": "ctc", "pad": self.pad, "delimiter": self.delimiter, "cleanup": self.cleanup}
+
+
+DecoderStage = (
+    Join | WordPiece | Ctc | SentencePieceText | MetaspaceDecoder | BpeDecoder | ReplaceDecoder | StripDecoder
+)

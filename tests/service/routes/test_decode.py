@@ -5,13 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import tokenizers
+import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.schemas.answers import DecodeAnswer
+from tests.service.conftest import MakeClient
 from tokenizer_core import Tokenizer
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.config import PipelineConfig, TokenizerParts
+from tokenizer_core.stages.decoders import WordPiece as Decoder
+from tokenizer_core.stages.models import WordPiece
+from tokenizer_core.stages.pretokenizers import Cut
 
 
 def test_decode_gives_back_the_text(client: TestClient, bare: Tokenizer) -> None:
@@ -74,13 +80,43 @@ def test_final_ids_may_come_with_the_last_request(client: TestClient, bare: Toke
     }
 
 
-def test_a_stream_whose_tokens_depend_on_those_before_is_refused(make_client: Any, tmp_path: Path) -> None:
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
-    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    (tmp_path / "tokenizer.json").write_text(words.to_str())
-    Tokenizer.load(tmp_path / "tokenizer.json").save(tmp_path / "words")
-    client = make_client(artifacts=(str(tmp_path / "words"),))
-    assert client.post("/decode", json={"ids": [0, 1]}).json()["text"] == "a b"
-    answer = client.post("/decode", json={"ids": [1], "pending": ""})
-    assert answer.status_code == 422
-    assert answer.json()["code"] == "invalid_option"
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """A tokenizer whose text depends on the tokens before."""
+    entries = ["[UNK]", "un", "##der", "stand", ".", "##ing"]
+    config = PipelineConfig(pretokenizer=(Cut("bert"),), model=WordPiece(unk=0), decoder=(Decoder(),))
+    tokenizer = Tokenizer(TokenizerParts(Vocabulary.from_texts(list(enumerate(entries)), [], []), config))
+    path: Path = tmp_path_factory.mktemp("words") / "words"
+    tokenizer.save(path, name="words")
+    return Tokenizer.open(path)
+
+
+@pytest.fixture(scope="module")
+def words_client(make_client: MakeClient, words: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    path = tmp_path_factory.mktemp("served") / "words"
+    words.save(path, name="words")
+    return make_client(artifacts=(str(path),), max_ids=40)
+
+
+@settings(max_examples=50, deadline=None)
+@given(ids=st.lists(st.integers(0, 5), max_size=16), cuts=st.lists(st.integers(1, 4), min_size=16, max_size=16))
+def test_a_stream_of_tokens_is_the_whole(
+    words_client: TestClient, words: Tokenizer, ids: list[int], cuts: list[int]
+) -> None:
+    text, pending, rest = "", "", list(ids)
+    for size in cuts:
+        body = {"ids": rest[:size], "pending": pending}
+        answer = words_client.post("/decode", json=body).json()
+        text, pending, rest = text + answer["text"], answer["pending"], rest[size:]
+    last = words_client.post("/decode", json={"ids": [], "pending": pending, "final": True}).json()
+    assert (text + last["text"], last["pending"]) == (words.decode(ids), "")
+
+
+def test_what_a_stream_of_tokens_must_not_carry_is_refused(words_client: TestClient) -> None:
+    for pending, code, path in (
+        ("0100", "invalid_value", "pending"),
+        ("ffff0000", "unknown_token_id", "pending"),
+        ("01000000" * 41, "too_many_ids", "ids"),
+    ):
+        answer = words_client.post("/decode", json={"ids": [1], "pending": pending})
+        assert (answer.json()["code"], answer.json()["path"].split("[")[0]) == (code, path)

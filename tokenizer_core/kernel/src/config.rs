@@ -180,6 +180,15 @@ pub enum SymbolUnit {
 pub enum DecoderStage {
     /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
     Spaced,
+    /// What a model of speech writes: a token for each moment, of which repeated ones count once.
+    Ctc {
+        /// It is dropped.
+        pad: String,
+        /// It becomes a space where there is a clean-up.
+        delimiter: String,
+        /// As that of `WordPiece`.
+        cleanup: bool,
+    },
     /// As `Spaced`, but a token that begins with the prefix goes on with the word before.
     WordPiece {
         /// It is dropped.

@@ -4,6 +4,7 @@
 //! A text is given in any number of parts, and then ended. What a stage knows of the parts before is in its [`Held`].
 
 mod byte_fallback;
+mod ctc;
 mod replace;
 mod strip;
 
@@ -22,6 +23,7 @@ const MOST: usize = 64;
 pub(super) enum Stage {
     Spaced,
     WordPiece { prefix: String, cleanup: bool },
+    Ctc { pad: String, delimiter: String, cleanup: bool },
     Fuse,
     ByteFallback,
     ByteLevel,
@@ -77,6 +79,9 @@ impl Stage {
             DecoderStage::WordPiece { prefix, cleanup } => {
                 Self::WordPiece { prefix: prefix.clone(), cleanup: *cleanup }
             }
+            DecoderStage::Ctc { pad, delimiter, cleanup } => {
+                Self::Ctc { pad: pad.clone(), delimiter: delimiter.clone(), cleanup: *cleanup }
+            }
             DecoderStage::SentencePiece(_) => {
                 return Err(Error::new(Code::InvalidOption, "the decoder of SentencePiece stands alone"));
             }
@@ -110,7 +115,7 @@ impl Stage {
             }
             Self::Fuse => next.text(text),
             Self::ByteFallback => byte_fallback::text(text, held, next),
-            Self::ByteLevel | Self::WordPiece { .. } => {
+            Self::ByteLevel | Self::WordPiece { .. } | Self::Ctc { .. } => {
                 held.text.push_str(text);
                 Ok(())
             }
@@ -140,6 +145,7 @@ impl Stage {
                 (held.begun, held.passing) = (true, false);
                 next.end()
             }
+            Self::Ctc { pad, delimiter, cleanup } => ctc::end(pad, delimiter, *cleanup, held, next),
             Self::WordPiece { prefix, cleanup } => {
                 let token = std::mem::take(&mut held.text);
                 next.text(&word_piece::decode(prefix, *cleanup, token, !held.begun))?;
