@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 from tokenizers import Tokenizer as Peer
@@ -160,6 +160,7 @@ SOME = WORDS.map("".join) | texts
 @pytest.mark.parametrize("model", MODELS)
 @settings(max_examples=25)
 @given(text=SOME)
+@example(text="<0x41>")
 def test_ids_are_those_of_hugging_face(pairs: Pairs, model: str, stages: str, text: str) -> None:
     peer, tokenizer = pairs[model, stages]
     truth = peer.encode(text, add_special_tokens=False).ids

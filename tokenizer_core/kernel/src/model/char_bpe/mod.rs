@@ -97,7 +97,6 @@ impl AnyCharBpe {
         let merges = found.as_deref().unwrap_or_else(|| vocabulary.merges());
         let table = CharMerges::new(merges, orders.unwrap_or_default(), vocabulary.id_limit(), never)?;
         let is_plain = options.affixes.are_none() && joins_texts(vocabulary, merges, &makeshift);
-        let tiles = is_plain && symbols.cover_all();
         let mut model = CharBpe::<false> { symbols, merges: table, whole: HashMap::default(), boundaries: None };
         if options.ignore_merges {
             model.whole = model.made_otherwise(vocabulary, never);
@@ -105,6 +104,8 @@ impl AnyCharBpe {
         if is_plain && model.whole.is_empty() {
             model.boundaries = Some(Boundaries::new(vocabulary, merges, &model.symbols, options.user_defined));
         }
+        // A piece that is written `<0x41>` may be that entry, which otherwise stands for one byte.
+        let tiles = is_plain && model.symbols.cover_all() && model.whole.is_empty();
         let CharBpe { symbols, merges, whole, boundaries } = model;
         Ok(if tiles {
             Self::Tiling(CharBpe { symbols, merges, whole, boundaries })
