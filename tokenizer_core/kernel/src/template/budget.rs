@@ -17,7 +17,7 @@ pub const OBJECT: usize = 24;
 /// Steps for each value of a list, which takes some thirty bytes, and while lists grow more.
 pub const ITEM: usize = 8;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
-pub const MAX_DEPTH: u32 = 900;
+pub const MAX_DEPTH: u32 = 450;
 /// How deep lists and objects may stand in one another.
 pub const MAX_NESTING: u16 = 250;
 
