@@ -91,26 +91,33 @@ fn behaviors_cut_as_hugging_face_does() {
 }
 
 #[test]
-fn removed_text_is_refused_with_its_place() {
-    for (pattern, invert, text, place) in
-        [(regex("-"), false, "a--b", 1..2), (regex("[a-z]+"), true, "ab, cd", 2..4), (regex("b"), true, "ab", 0..1)]
-    {
-        let error = cut(&[split(pattern, Behavior::Removed, invert)], text).unwrap_err();
+fn text_outside_the_matches_is_refused_with_its_place() {
+    for (pattern, text, place) in [("[a-z]+", "ab, cd", 2..4), ("b", "ab", 0..1)] {
+        let error = cut(&[split(regex(pattern), Behavior::Removed, true)], text).unwrap_err();
         assert_eq!((error.code, error.place), (Code::UncoveredText, Place::Bytes(place)));
     }
-    let after_digits = [PretokenizerStage::Digits { individual: true }, split(regex("-"), Behavior::Removed, false)];
-    let error = cut(&after_digits, "é12a-").unwrap_err();
+    let digits = PretokenizerStage::Digits { individual: true };
+    let error = cut(&[digits, split(regex("[^-]"), Behavior::Removed, true)], "é12a-").unwrap_err();
     assert_eq!((error.code, error.place), (Code::UncoveredText, Place::Bytes(5..6)));
+    assert_eq!(cut(&[split(regex(r"\S+|\s+"), Behavior::Removed, true)], "a  b").unwrap(), "a|  |b");
+    let scanner = Pattern::Name("gpt2".to_owned());
+    assert_eq!(cut(&[split(scanner, Behavior::Removed, true)], "it's  so").unwrap(), "it|'s| | so");
 }
 
 #[test]
-fn removed_cuts_where_no_text_is_lost() {
-    assert_eq!(cut(&[split(regex("(?=b)"), Behavior::Removed, false)], "a1b22c").unwrap(), "a1|b22c");
-    assert_eq!(cut(&[split(regex(r"\S+|\s+"), Behavior::Removed, true)], "a  b").unwrap(), "a|  |b");
-    let scanner = Pattern::Name("gpt2".to_owned());
-    assert_eq!(cut(&[split(scanner.clone(), Behavior::Removed, true)], "it's  so").unwrap(), "it|'s| | so");
-    let error = cut(&[split(scanner, Behavior::Removed, false)], "it's").unwrap_err();
-    assert_eq!(error.code, Code::UncoveredText);
+fn removed_matches_are_dropped() {
+    for (pattern, text, truth) in [
+        (regex("-"), "a--b-", "a|b"),
+        (regex("(?=b)"), "a1b22c", "a1|b22c"),
+        (Pattern::String(" ".to_owned()), " é  x", "é|x"),
+        (Pattern::Name("gpt2".to_owned()), "it's", ""),
+    ] {
+        let pretokenizer = Pretokenizer::new(&[split(pattern, Behavior::Removed, false)]).unwrap();
+        let recut = pretokenizer.recut(text, true, &mut StepBudget::default()).unwrap().unwrap();
+        let starts = std::iter::once(0).chain(recut.ends.iter().map(|end| *end as usize));
+        let pieces: Vec<&str> = starts.zip(&recut.ends).map(|(start, end)| &recut.text[start..*end as usize]).collect();
+        assert_eq!(pieces.join("|"), truth, "{text:?}");
+    }
 }
 
 #[test]
