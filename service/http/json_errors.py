@@ -26,7 +26,7 @@ _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _ID_FIELDS = ("ids", "tokens")
 """Fields that hold ids, or lists of ids."""
 
-_CALLED_ELSEWHERE = {
+CALLED_ELSEWHERE = {
     "model": "tokenizer",
     "prompt": "text",
     "prompts": "text",
@@ -92,7 +92,7 @@ def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
             return ""
         model = inner
     known = [field.alias or name for name, field in model.model_fields.items()]
-    return did_you_mean(wrong, known, _CALLED_ELSEWHERE)
+    return did_you_mean(wrong, known, CALLED_ELSEWHERE)
 
 
 def _explain_field(group: list[Any]) -> ServiceError:

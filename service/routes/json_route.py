@@ -26,6 +26,7 @@ from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.http.fast_path import COPIED_BYTES, PlainRequests
 from service.http.json_body import declared_length, parser, require_json
+from service.http.mistyped import named
 from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.registry.registry import Unopened
@@ -121,6 +122,7 @@ class JsonRoute(APIRoute):
     ) -> None:
         super().__init__(path, endpoint, **declared)
         self.json = Handler(parser(model), endpoint, plain=plain)
+        self.fields = model.model_fields.keys()
         self.limits, self.dialect, self.negotiate = state.limits, dialect, negotiate
         self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
         self.takes_long, self.link_root = state.registry.takes_long, state.settings.link_root
@@ -185,7 +187,10 @@ class JsonRoute(APIRoute):
         answer = handler.answer_plain(body, may_take_long=False)
         if answer is not None:
             return answer
-        return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
+        try:
+            return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
+        except ServiceError as error:
+            raise named(error, body, self.fields) from None
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks)

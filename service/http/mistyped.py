@@ -1,0 +1,50 @@
+"""The field of a body that was meant for one that is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+
+from service.errors import ServiceError, quote
+from service.http.json_errors import CALLED_ELSEWHERE
+from tokenizer_core import did_you_mean
+
+_SEARCHED_BYTES = 1 << 20
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_MESSAGE = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content", "thinking", "type")
+"""Fields of messages, none of which is a mistake."""
+
+
+def named(error: ServiceError, body: bytes, fields: Collection[str]) -> ServiceError:
+    """Return an error about a missing field that names what the body has in its place, if that is near.
+
+    Args:
+        fields: those of the body.
+    """
+    if error.path is None or len(body) > _SEARCHED_BYTES:
+        return error
+    *within, missing = [int(index) if index else name for name, index in _STEPS.findall(error.path)] or [""]
+    try:
+        place = json.loads(body)
+        for step in within:
+            place = place[step]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return error
+    if not isinstance(place, dict) or missing in place or not isinstance(missing, str):
+        return error
+    if error.code != "missing_field" and missing != "content":
+        return error
+    known = (*_MESSAGE, missing) if within else fields
+    wrong = next((key for key in place if key not in known and _is_near(key, missing)), None)
+    if wrong is None:
+        return error
+    detail = f"{error.detail}; {quote(wrong)} is not a field; did you mean {missing!r}?"
+    return ServiceError(error.code, detail, error.path, headers=error.headers, members=error.members)
+
+
+def _is_near(key: str, missing: str) -> bool:
+    def meaning(word: str) -> str:
+        return CALLED_ELSEWHERE.get(word, word)
+
+    return meaning(key) == meaning(missing) or bool(did_you_mean(key, [missing]))
