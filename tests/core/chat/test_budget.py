@@ -15,7 +15,10 @@ CHAT = [{"role": "user", "content": "What is the weather like in Zürich?"}]
 CHATS: list[list[dict[str, Any]]] = [CHAT, [*CHAT, {"role": "assistant", "content": "3 <deg>"}], CHAT]
 ARGUMENTS = {"functions": "", "datetime": "", "date_string": "", "names": ["a", 7]}
 WRITES_ALL = "{{ tools | tojson }}{{ names }}{{ documents }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
-SLOW = "{% for i in range(30) %}{% for j in range(9000) %}{{ 'a' if j == 0 }}{% endfor %}{% endfor %}"
+SLOW = (
+    "{{ messages[0].content }}"
+    "{% for i in range(30) %}{% for j in range(6700) %}{{ 'a' if j == 0 }}{% endfor %}{% endfor %}"
+)
 """Takes some three million of the four million steps of a request and two million of a chat."""
 
 MANY = 600

@@ -232,16 +232,26 @@ def merges_file(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 def character_level(case: dict[str, Any], tmp_path: Path) -> None:
-    """A model that is not byte-level is refused by name, never encoded wrongly."""
+    """BPE over characters: what is unknown alone or together, or as bytes."""
     model: dict[str, Any] = {"type": "BPE", "merges": [], "unk_token": "<unk>", "vocab": {"<unk>": 0, "a": 1}}
-    if "byte_fallback" in str(case["vocab"]["inline"]):
-        model["byte_fallback"] = True
-        model["vocab"] |= {f"<0x{byte:02X}>": 2 + byte for byte in range(256)}
+    expected = case["expected"]
     path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}), "utf-8")
-    with pytest.raises(ArtifactError) as caught:
-        Tokenizer.from_hf(path)
-    assert caught.value.place
+
+    def offsets(**settings: bool) -> tuple[list[int], list[list[int]]]:
+        whole = {"version": "1.0", "added_tokens": [], "model": model | settings}
+        path.write_text(json.dumps(whole), "utf-8")
+        found = Tokenizer.from_hf(path).offsets(case["input"])
+        return found.ids.tolist(), found.spans.tolist()
+
+    if "byte_fallback" not in str(case["vocab"]["inline"]):
+        for fuse in (False, True):
+            assert offsets(fuse_unk=fuse) == tuple(expected[f"fuse_unk={str(fuse).lower()}"])
+        return
+    model["vocab"] |= {f"<0x{byte:02X}>": 2 + byte for byte in range(256)}
+    ids, spans = offsets(byte_fallback=True)
+    names = {id: name for name, id in model["vocab"].items()}
+    assert [names[id] for id in ids] == expected["tokens"]
+    assert spans == expected["codepoint"]
 
 
 def uncovered(case: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from tokenizer_core import InvalidOption, TokdError
         ["import", "-o", "x"],
         ["import", "hf"],
         ["import", "a", "b", "c", "-o", "x"],
-        ["import", "hf", "-o", "x", "--format", "sentencepiece"],
+        ["import", "hf", "-o", "x", "--format", "pickle"],
         ["import", "hf", "-o", "x", "--special-token", "<|a|>"],
         ["import", "hf", "-o", "x", "--special-token", "<|a|>=-1"],
         ["import", "hf", "-o", "x", "--special-token", "<|a|>=1", "--special-token", "<|a|>=2"],

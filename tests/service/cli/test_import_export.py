@@ -179,7 +179,7 @@ def test_import_names_what_it_wrote(tokd, tmp_path):
         (b"\x80\x04\x95pickle", "unknown_format", 1, "--format"),
         (b"aGVsbG8= 0\n", "invalid_option", 1, "--pattern"),
         (b'{"!": 0, "\\"": 1}', "unknown_format", 1, "merges.txt"),
-        (b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02", "unsupported", 1, "SentencePiece"),
+        (b"\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18", "invalid_file", 1, ""),
         (b"[PAD]\n[UNK]\n[CLS]\n", "invalid_file", 1, "[SEP]"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "unsupported", 1, "RWKV"),
         (b"{" * 200_000, "invalid_file", 1, ""),

@@ -15,7 +15,7 @@ pub const PER_LATER_BYTE: u64 = 12;
 /// Steps for a value that is made, however small it is: what stays of it takes memory.
 pub const OBJECT: usize = 24;
 /// Steps for each value of a list, which takes some thirty bytes, and while lists grow more.
-pub const ITEM: usize = 8;
+pub const ITEM: usize = 12;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 450;
 /// How deep lists and objects may stand in one another.
