@@ -13,7 +13,7 @@ pub const LONG: u64 = 1 << 20;
 /// Steps for each byte behind [`LONG`]. Of forty real templates none takes more than 11 for a byte of a long text.
 pub const PER_LATER_BYTE: u64 = 12;
 /// Steps for a value that is made, however small it is: what stays of it takes memory.
-pub const OBJECT: usize = 24;
+pub const OBJECT: usize = 32;
 /// Steps for each value of a list, which takes some thirty bytes, and while lists grow more.
 pub const ITEM: usize = 12;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.

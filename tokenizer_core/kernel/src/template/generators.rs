@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::budget::OBJECT;
 use super::calls::{Given, int_of};
 use super::compare::{equal, truth};
 use super::dict::hash;
@@ -124,7 +125,7 @@ impl<'t> Run<'t> {
         let mut seen: HashMap<u64, Vec<Value<'t>>> = HashMap::new();
         let mut kept = Vec::new();
         for item in self.collect(value)? {
-            self.budget.charge(32)?;
+            self.budget.charge(2 * OBJECT)?;
             let key = self.follow(item.clone(), path)?;
             let key = self.sort_key(key, sensitive)?;
             let alike = seen.entry(hash(&key, &self.budget)?).or_default();
