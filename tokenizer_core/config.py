@@ -1,6 +1,6 @@
 """The frozen description of a tokenizer: the kernel's configuration, the metadata, and both with a vocabulary.
 
-``PipelineConfig`` is the Python side of the kernel's ``config.rs``: field for field the same. Everything in it can
+``PipelineConfig`` is the Python side of the kernel's room ``config``: field for field the same. Everything in it can
 change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is. A field of another type is refused by
 its name (``InvalidOption``) wherever one of these is made.
 """
