@@ -23,8 +23,8 @@ impl Chain {
         compile(stages).map(|stages| Self { stages })
     }
 
-    fn give(&self, texts: &[&[u8]], state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
-        for text in texts {
+    fn give(&self, texts: &[(u32, &[u8])], state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+        for (_, text) in texts {
             let mut next = Next::new(&self.stages, state, bytes);
             match std::str::from_utf8(text) {
                 Ok(text) => next.text(text)?,
@@ -47,13 +47,7 @@ impl Decoder for Chain {
         state: &mut State,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let mut texts = Vec::with_capacity(ids.len());
-        for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
-            let text = tokens.get(id).ok_or_else(|| tokens.unknown(&id.to_string(), index))?;
-            if !(skip_special_tokens && tokens.is_special(id)) {
-                texts.push(text);
-            }
-        }
+        let texts = tokens.decoded(ids, skip_special_tokens)?;
         state.resize_with(self.stages.len(), Held::default);
         let before = self.stages.iter().any(Stage::can_fail).then(|| (state.clone(), bytes.len()));
         let given = self.give(&texts, state, bytes);

@@ -84,9 +84,19 @@ impl TokenBytes {
         Ok(Self { table: Arc::new(table), lengths, widths: WidthTables::default() })
     }
 
-    /// Whether the token is special.
-    pub(crate) fn is_special(&self, id: u32) -> bool {
-        self.table.is_special(id)
+    /// The ids that are decoded, with the bytes of each.
+    ///
+    /// # Errors
+    /// `unknown_token_id` with the index of the first that is not a token.
+    pub(crate) fn decoded(&self, ids: &[impl LoadId], skip_special_tokens: bool) -> Result<Vec<(u32, &[u8])>> {
+        let mut found = Vec::with_capacity(ids.len());
+        for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
+            let bytes = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), index))?;
+            if !(skip_special_tokens && self.table.is_special(id)) {
+                found.push((id, bytes));
+            }
+        }
+        Ok(found)
     }
 
     /// The bytes alone.

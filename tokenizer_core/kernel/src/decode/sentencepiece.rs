@@ -73,16 +73,7 @@ impl Decoder for SentencePiece {
         state: &mut State,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let (before, start) = (state.clone(), bytes.len());
-        for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
-            let Some(token) = tokens.get(id) else {
-                *state = before;
-                bytes.truncate(start);
-                return Err(tokens.unknown(&id.to_string(), index));
-            };
-            if skip_special_tokens && tokens.is_special(id) {
-                continue;
-            }
+        for (id, token) in tokens.decoded(ids, skip_special_tokens)? {
             reserve(bytes, token.len() + self.settings.unk_surface.len() + INVALID.len() * 4);
             let length = bytes.len();
             self.put(token, id, state, bytes);
