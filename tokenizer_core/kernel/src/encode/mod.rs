@@ -3,6 +3,7 @@
 mod agreement;
 mod long_text;
 mod pieces;
+mod segments;
 mod spaces;
 mod summed;
 mod words;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use self::spaces::{Spaced, Start};
 use self::summed::rules_of;
 use self::words::words_of;
-use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::added_tokens::{AddedTokens, SpecialPolicy};
 use crate::block::PIECES;
 use crate::config::{Config, ModelConfig};
 use crate::decode::{AnyDecoder, TextStream, TokenBytes};
@@ -23,7 +24,7 @@ use crate::model::{AnyModel, char_bpe};
 use crate::normalize::Normalizer;
 use crate::normalize::bert::Bert;
 use crate::normalize::sentencepiece::SentencePiece;
-use crate::output::{Sink, Stretch};
+use crate::output::Sink;
 use crate::piece_cache::CacheStatistics;
 use crate::pretokenize::Pretokenizer;
 use crate::provenance::{EncodeContext, Guard};
@@ -296,123 +297,6 @@ impl Pipeline {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let pieces = starts.zip(&ends).map(|(start, end)| &text[start..*end]);
         Ok(pieces.map(|piece| if self.is_spaced { spaces::marked(piece) } else { piece.to_owned() }).collect())
-    }
-
-    fn encode_text(
-        &self,
-        text: &str,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        if !self.added_tokens.may_be_in(text, Pass::Raw, context.policy) {
-            return self.encode_raw_segment(text, 0, context, scratch, sink);
-        }
-        let mut segments = Vec::new();
-        match &mut context.guard {
-            None => self.added_tokens.split(text, Pass::Raw, context.policy, &mut segments)?,
-            Some(guard) => guard.split_raw(&self.added_tokens, text, &mut segments),
-        }
-        for Segment { bytes, id } in segments {
-            match id {
-                Some(id) => sink.added(id, bytes),
-                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Text between the added tokens of the first pass: normalize it and look for those of the second.
-    fn encode_raw_segment(
-        &self,
-        text: &str,
-        start: usize,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        if let Some(words) = &self.words {
-            return self.encode_words(words, text, start, scratch, sink);
-        }
-        if let Some(rules) = &self.rules
-            && self.encode_rewritten(rules, text, context, scratch, sink)
-        {
-            return Ok(());
-        }
-        let normalized = self
-            .normalizer
-            .normalize(text, &mut context.steps)
-            .map_err(|error| error.moved(|range| shift(range, start)))?;
-        let alignment = normalized.as_ref().map(|normalized| &normalized.alignment);
-        let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
-        let whole = Stretch { start, alignment, inner: 0, spaced: None };
-        if !self.added_tokens.may_be_in(text, Pass::Normalized, context.policy) {
-            return self.encode_stretch(text, whole, context, scratch, sink);
-        }
-        let mut segments = Vec::new();
-        match &mut context.guard {
-            None => self
-                .added_tokens
-                .split(text, Pass::Normalized, context.policy, &mut segments)
-                .map_err(|error| error.moved(|range| whole.source(range)))?,
-            Some(guard) => guard.split_normalized(&self.added_tokens, text, &whole, &mut segments),
-        }
-        for Segment { bytes, id } in segments {
-            match id {
-                Some(id) => sink.added(id, whole.source(bytes)),
-                None => {
-                    let stretch = Stretch { inner: bytes.start, ..whole };
-                    self.encode_stretch(&text[bytes], stretch, context, scratch, sink)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Text without added tokens: cut it into pieces and encode them.
-    fn encode_stretch(
-        &self,
-        text: &str,
-        stretch: Stretch<'_>,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        let begins_text = stretch.start == 0 && stretch.inner == 0;
-        let Some(spaced) = self.start.rewrite(text, begins_text, &mut scratch.spaced) else {
-            return self.encode_spaced(text, stretch, begins_text, context, scratch, sink);
-        };
-        let stretch = Stretch { spaced: Some(&spaced.moved), ..stretch };
-        let encoded = self.encode_spaced(&spaced.text, stretch, begins_text, context, scratch, sink);
-        scratch.spaced = spaced.text;
-        encoded
-    }
-
-    /// A stretch that begins as the model wants it.
-    fn encode_spaced(
-        &self,
-        text: &str,
-        stretch: Stretch<'_>,
-        begins_text: bool,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        if let Some(missing) = &self.missing_bytes {
-            missing.check(text).map_err(|error| error.moved(|range| stretch.source(range)))?;
-        }
-        let recut = self
-            .pretokenizer
-            .recut(text, begins_text, &mut context.steps)
-            .map_err(|error| error.moved(|range| stretch.source(range)))?;
-        if let Some(recut) = recut {
-            return self.encode_recut(recut, text.len(), stretch, scratch, sink);
-        }
-        sink.stretch_begins(&stretch);
-        let encoded = self.encode_whole(text, context, scratch, sink);
-        encoded.map_err(|error| error.moved(|range| stretch.source(range)))?;
-        sink.stretch_ended(&stretch, text.len());
-        Ok(())
     }
 }
 

@@ -5,7 +5,8 @@
 //! `budget` is what all of it costs. `json_in` reads a request, `messages`, `content_format` and `continuing` prepare
 //! it, and `render` puts a template and a chat together. `reading` tells what a template reads and writes.
 
-pub mod ast;
+pub mod assignment;
+mod ast;
 mod attributes;
 mod blocks;
 pub mod budget;
