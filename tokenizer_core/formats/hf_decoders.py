@@ -13,10 +13,10 @@ from tokenizer_core.stages.decoders import (
     DecoderStage,
     Join,
     MetaspaceDecoder,
-    ReplaceDecoder,
     StripDecoder,
     WordPiece,
 )
+from tokenizer_core.stages.normalizers import Replace
 
 _JOINS: dict[str, Join] = {"Fuse": Join("fuse"), "ByteFallback": Join("byte_fallback")}
 _BYTE_LEVEL = Join("byte_level")
@@ -46,7 +46,7 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, .
             case "BPEDecoder":
                 stages.append(BpeDecoder(fields.take("suffix", str)))
             case "Replace":
-                stages.append(ReplaceDecoder(read_pattern(fields), fields.take("content", str)))
+                stages.append(Replace(read_pattern(fields), fields.take("content", str)))
             case "Strip":
                 stages.append(_strip(fields))
             case _ if kind in _JOINS:
@@ -91,7 +91,7 @@ def _write(stage: DecoderStage) -> dict[str, Any]:
             return {"type": "CTC", "pad_token": pad, "word_delimiter_token": delimiter, "cleanup": cleanup}
         case BpeDecoder(suffix):
             return {"type": "BPEDecoder", "suffix": suffix}
-        case ReplaceDecoder(pattern, content):
+        case Replace(pattern, content):
             return {"type": "Replace", "pattern": write_pattern(pattern), "content": content}
         case StripDecoder():
             return {"type": "Strip", "content": stage.content, "start": stage.start, "stop": stage.stop}

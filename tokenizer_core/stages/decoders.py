@@ -9,13 +9,12 @@ from tokenizer_core.arguments import (
     check_character,
     check_choice,
     check_flag,
-    check_kind,
     check_unicode,
     integer_of,
     optional_integer,
     tuple_of,
 )
-from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.normalizers import Replace
 
 Joining = Literal["spaced", "fuse", "byte_fallback", "byte_level"]
 
@@ -124,21 +123,6 @@ class BpeDecoder:
         return {"type": "bpe", "suffix": self.suffix}
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceDecoder:
-    """Every match becomes ``content``, taken literally."""
-
-    pattern: Pattern
-    content: str
-
-    def __post_init__(self) -> None:
-        check_kind(self.pattern, Pattern, "pattern")
-        check_unicode(self.content, "content")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "replace", "pattern": self.pattern._json(), "content": self.content}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripDecoder:
     """Up to ``start`` characters ``content`` are dropped at the start of each text, and up to ``stop`` at its end."""
@@ -176,6 +160,4 @@ class Ctc:
         return {"type": "ctc", "pad": self.pad, "delimiter": self.delimiter, "cleanup": self.cleanup}
 
 
-DecoderStage = (
-    Join | WordPiece | Ctc | SentencePieceText | MetaspaceDecoder | BpeDecoder | ReplaceDecoder | StripDecoder
-)
+DecoderStage = Join | WordPiece | Ctc | SentencePieceText | MetaspaceDecoder | BpeDecoder | Replace | StripDecoder
