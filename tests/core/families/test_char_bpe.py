@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import Digits, Metaspace, PreTokenizer, Split, Wh
 from tokenizers.pre_tokenizers import Sequence as Pretokenizers
 
 from tests.support import families
-from tests.support.data import CORPORA, corpus, needs_data
+from tests.support.data import CORPORA, needs_data
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 from tokenizer_core.errors import UncoveredText
@@ -65,15 +65,7 @@ def test_golden_cases(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", CORPORA)
 def test_ids_of_a_corpus_whole_and_in_lines(name: str, language: str) -> None:
-    tokenizer, peer = families.ours(name), families.peer(name)
-    lines = corpus(language).splitlines(keepends=True)[:4000]
-    truth = [one.ids for one in peer.encode_batch(lines, add_special_tokens=False)]
-    batch = tokenizer.encode_batch(lines, special_tokens="parse")
-    assert [row.tolist() for row in batch] == truth
-    whole = "".join(lines)
-    ids = peer.encode(whole, add_special_tokens=False).ids
-    assert tokenizer.encode(whole, special_tokens="parse").tolist() == ids
-    assert tokenizer.offsets(whole, special_tokens="parse").ids.tolist() == ids
+    families.check_corpus(name, language)
 
 
 def made(*, bytes: bool = True, unk: bool = True, **settings: Any) -> Peer:
@@ -124,9 +116,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def pair(place: Path, peer: Peer) -> tuple[Peer, Tokenizer]:
-    file = place / "tokenizer.json"
-    file.write_text(peer.to_str(), "utf-8")
-    return peer, Tokenizer.load(file)
+    return peer, families.opened(peer, place)
 
 
 class Pairs(dict[tuple[str, str], tuple[Peer, Tokenizer]]):

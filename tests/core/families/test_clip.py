@@ -16,6 +16,7 @@ from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import ByteLevel, Split
 from tokenizers.pre_tokenizers import Sequence as Pretokenizers
 
+from tests.support import families
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 
@@ -38,10 +39,8 @@ def clip() -> Peer:
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[Peer, Tokenizer]:
-    file = tmp_path_factory.mktemp("clip") / "tokenizer.json"
     peer = clip()
-    file.write_text(peer.to_str(), "utf-8")
-    return peer, Tokenizer.load(file)
+    return peer, families.opened(peer, tmp_path_factory.mktemp("clip"))
 
 
 @given(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tests.core.encoding.test_hostile_sizes import MILLION
 from tests.core.encoding.test_hostile_sizes import SHAPES as COMMON
 from tests.support import families
-from tests.support.data import CORPORA, corpus, needs_data
+from tests.support.data import CORPORA, needs_data
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer, check
 from tokenizer_core.checking.report import Status
@@ -57,16 +56,10 @@ def made(**flags: bool | None) -> Peer:
     return one
 
 
-def opened(peer: Peer, place: Path) -> Tokenizer:
-    file = place / "tokenizer.json"
-    file.write_text(peer.to_str(), "utf-8")
-    return Tokenizer.load(file)
-
-
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Peer, Tokenizer]:
     peer = made()
-    return peer, opened(peer, tmp_path_factory.mktemp("bert"))
+    return peer, families.opened(peer, tmp_path_factory.mktemp("bert"))
 
 
 WORDS = st.lists(
@@ -120,14 +113,7 @@ def test_golden_cases(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", CORPORA)
 def test_ids_of_a_corpus_whole_and_in_lines(name: str, language: str) -> None:
-    tokenizer, peer = families.ours(name), families.peer(name)
-    lines = corpus(language).splitlines(keepends=True)[:4000]
-    truth = [one.ids for one in peer.encode_batch(lines, add_special_tokens=False)]
-    batch = tokenizer.encode_batch(lines, special_tokens="parse")
-    assert [row.tolist() for row in batch] == truth
-    whole, ids = "".join(lines), list(chain.from_iterable(truth))
-    assert tokenizer.encode(whole, special_tokens="parse").tolist() == ids
-    assert tokenizer.offsets(whole, special_tokens="parse").ids.tolist() == ids
+    families.check_corpus(name, language)
 
 
 @given(words=WORDS, joined=st.sampled_from(["", " "]))

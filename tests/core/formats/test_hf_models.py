@@ -14,6 +14,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Digits, Sequence, WhitespaceSplit
 
+from tests.support.families import opened
 from tokenizer_core import Tokenizer
 from tokenizer_core.errors import UncoveredText
 
@@ -28,16 +29,10 @@ def peer(*, unk: str = "[UNK]") -> Peer:
     return made
 
 
-def ours(made: Peer, place: Path) -> Tokenizer:
-    file = place / "tokenizer.json"
-    file.write_text(made.to_str(), "utf-8")
-    return Tokenizer.load(file)
-
-
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Peer, Tokenizer]:
     made = peer()
-    return made, ours(made, tmp_path_factory.mktemp("words"))
+    return made, opened(made, tmp_path_factory.mktemp("words"))
 
 
 WORDS = st.lists(st.sampled_from([*VOCAB, "PLAY", "77x", "other", " ", "\u3000", "\n", "\x85", "", "x7"]), max_size=20)
@@ -57,7 +52,7 @@ def test_ids_spans_and_text_are_those_of_hugging_face(both: tuple[Peer, Tokenize
 
 
 def test_a_piece_that_no_token_stands_for_is_refused_with_its_place(tmp_path: Path) -> None:
-    tokenizer = ours(peer(unk="none"), tmp_path)
+    tokenizer = opened(peer(unk="none"), tmp_path)
     with pytest.raises(UncoveredText) as caught:
         tokenizer.encode("play  Other")
     assert caught.value.place == {"span": [6, 11], "unit": "char"}
