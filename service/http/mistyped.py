@@ -16,31 +16,29 @@ _MESSAGE = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_
 """Fields of messages, none of which is a mistake."""
 
 
-def named(error: ServiceError, body: bytes, fields: Collection[str]) -> ServiceError:
-    """Return an error about a missing field that names what the body has in its place, if that is near.
+def name_mistyped(error: ServiceError, body: bytes, fields: Collection[str]) -> None:
+    """Let an error about a missing field name what the body has in its place, if that is near.
 
     Args:
         fields: those of the body.
     """
     if error.path is None or len(body) > _SEARCHED_BYTES:
-        return error
+        return
     *within, missing = [int(index) if index else name for name, index in _STEPS.findall(error.path)] or [""]
     try:
         place = json.loads(body)
         for step in within:
             place = place[step]
     except (ValueError, RecursionError, LookupError, TypeError):
-        return error
+        return
     if not isinstance(place, dict) or missing in place or not isinstance(missing, str):
-        return error
+        return
     if error.code != "missing_field" and missing != "content":
-        return error
+        return
     known = (*_MESSAGE, missing) if within else fields
     wrong = next((key for key in place if key not in known and _is_near(key, missing)), None)
-    if wrong is None:
-        return error
-    detail = f"{error.detail}; {quote(wrong)} is not a field; did you mean {missing!r}?"
-    return ServiceError(error.code, detail, error.path, headers=error.headers, members=error.members)
+    if wrong is not None:
+        error.detail += f"; {quote(wrong)} is not a field; did you mean {missing!r}?"
 
 
 def _is_near(key: str, missing: str) -> bool:

@@ -161,8 +161,6 @@ def encode(loaded: ServedTokenizer, request: EncodeRequest | CountRequest, setti
 def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
     """Check what text alone can have, and return what literals in a caller's fields mean."""
     if request.text_pair is not None:
-        raise ServiceError("invalid_option", "text_pair goes with text; leave it out", "text_pair")
-    if request.text_pair is not None:
         raise ServiceError("invalid_option", "a chat has no second text; send text with text_pair", "text_pair")
     if request.model_fields_set & {"text"}:
         raise ServiceError("invalid_option", "send text or messages, not both", "messages")

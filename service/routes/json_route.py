@@ -26,7 +26,7 @@ from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.http.fast_path import COPIED_BYTES, PlainRequests
 from service.http.json_body import declared_length, parser, require_json
-from service.http.mistyped import named
+from service.http.mistyped import name_mistyped
 from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.registry.registry import Unopened
@@ -190,7 +190,8 @@ class JsonRoute(APIRoute):
         try:
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
         except ServiceError as error:
-            raise named(error, body, self.fields) from None
+            name_mistyped(error, body, self.fields)
+            raise
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks)

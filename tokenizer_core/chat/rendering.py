@@ -220,11 +220,11 @@ class ChatRenderer:
         most = _MOST.get()
         _check_messages(messages)
         kept = [present(message) for message in messages]
-        json = chat_json(kept, "messages")
+        written = chat_json(kept, "messages")
         check_parts(kept, self._template.engine, self._template.source)
         try:
             text, spans, generated, parts, self._before = self._template.engine.render(
-                json, now=now(), before=self._before, most=most, **self._options
+                written, now=now(), before=self._before, most=most, **self._options
             )
         except TemplateLimit as error:
             if most is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.errors import ServiceError
-from service.http.mistyped import named
+from service.http.mistyped import name_mistyped
 
 FIELDS = ("model", "prompt", "messages")
 
@@ -20,7 +20,8 @@ FIELDS = ("model", "prompt", "messages")
     ],
 )
 def test_what_was_meant_is_named(body: bytes, path: str, wrong: str) -> None:
-    error = named(ServiceError("missing_field", "this field is required", path), body, FIELDS)
+    error = ServiceError("missing_field", "this field is required", path)
+    name_mistyped(error, body, FIELDS)
     right = path.rpartition(".")[2]
     assert error.detail == f"this field is required; {wrong!r} is not a field; did you mean {right!r}?"
     assert (error.code, error.path) == ("missing_field", path)
@@ -42,4 +43,5 @@ def test_what_was_meant_is_named(body: bytes, path: str, wrong: str) -> None:
 )
 def test_nothing_is_guessed(body: bytes, path: str) -> None:
     error = ServiceError("missing_field", "this field is required", path)
-    assert named(error, body, FIELDS) is error
+    name_mistyped(error, body, FIELDS)
+    assert (error.code, error.detail, error.path) == ("missing_field", "this field is required", path)
