@@ -83,7 +83,7 @@ impl<'t> Run<'t> {
         if let Some(star) = &args.star {
             let star = self.eval(star)?;
             let star = self.collect(&star)?;
-            self.budget.charge_product(star.len(), ITEM)?;
+            self.budget.charge_product(star.len(), 2 * ITEM)?;
             given.positional.extend(star);
         }
         for (name, value) in &args.named {
