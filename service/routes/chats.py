@@ -82,7 +82,7 @@ def encode_one(
             literal = quote(error.members["literal"])
             error.detail = f"a caller's text makes {literal}, which the setting chat_literals of this server refuses"
         raise
-    report_bytes(size(rendered, encoded.ids, encoded.spans, encoded.control))
+    report_bytes(encoded_size(encoded))
     return encoded
 
 
@@ -135,6 +135,11 @@ def _encode(
 def size(chat: RenderedChat, *arrays: Array) -> int:
     """Return the bytes that a chat takes until its answer is written."""
     return sys.getsizeof(chat.text) + _SPAN_BYTES * len(chat.spans) + sum(array.nbytes for array in arrays)
+
+
+def encoded_size(chat: EncodedChat) -> int:
+    """Return the same of an encoded chat, with the mask of its special tokens, whether that is made or not."""
+    return size(chat.rendered, chat.ids, chat.spans) + len(chat.ids)
 
 
 @contextmanager

@@ -323,7 +323,7 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
     encoded = []
     for chat in chats.encode(loaded, request, state.settings):
         encoded.append(chat)
-        report_bytes(chats.size(chat.rendered, chat.ids, chat.spans, chat.control))
+        report_bytes(chats.encoded_size(chat))
     rows: list[Ids] = [chat.ids for chat in encoded]
 
     def made(part: str) -> Iterator[Any]:
