@@ -15,7 +15,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError, Unsupported
-from tokenizer_core.formats import files, gguf_bert, gguf_metadata
+from tokenizer_core.formats import files, gguf_bert, gguf_gemma4, gguf_metadata, gguf_sentencepiece
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
@@ -35,12 +35,7 @@ from tokenizer_core.formats.gguf_keys import (
 from tokenizer_core.formats.gguf_patterns import PRETOKENIZERS
 from tokenizer_core.nearest import did_you_mean
 
-_NOT_YET = {
-    "llama": "SentencePiece BPE (Llama 2, Mistral 7B, Gemma)",
-    "gemma4": "SentencePiece BPE (Gemma 4)",
-    "t5": "Unigram (T5)",
-    "rwkv": "RWKV World",
-}
+_NOT_YET = {"rwkv": "RWKV World"}
 
 
 def read(path: str | Path) -> TokenizerParts:
@@ -130,5 +125,10 @@ def _place(field: str) -> str:
     return f"{MERGES}[{int(line[1]) - 2}]" if line else TOKENS
 
 
-_READERS: dict[str, Callable[[Keys], TokenizerParts]] = {"gpt2": _byte_level, "bert": gguf_bert.read}
+_READERS: dict[str, Callable[[Keys], TokenizerParts]] = {
+    "gpt2": _byte_level,
+    "bert": gguf_bert.read,
+    "gemma4": gguf_gemma4.read,
+    **gguf_sentencepiece.READERS,
+}
 """The reader of each ``tokenizer.ggml.model``."""
