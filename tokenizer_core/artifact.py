@@ -86,10 +86,7 @@ def write(parts: TokenizerParts, path: str | Path, *, name: str | None = None) -
 
     path = place_of(path)
     name = files.name_of_directory(path) if name is None else files.check_name(name)
-    if parts.sentencepiece is None:
-        rendered = hf_write.render(parts)
-    else:
-        rendered = {sentencepiece.MODEL: parts.sentencepiece, **hf_write.render_beside(parts)}
+    rendered = hf_write.render(parts)
     if pair_table.wanted(parts):
         rendered[pair_table.NAME] = pair_table.render(parts)
     # With its metadata: a role that no token has would be refused by whoever opens the artifact.

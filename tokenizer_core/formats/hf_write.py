@@ -13,6 +13,7 @@ from tokenizer_core.formats.hf_decoders import write_decoder
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, write_pattern
+from tokenizer_core.formats.sentencepiece import MODEL
 from tokenizer_core.frame import frame_of, pair_frame_of
 from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.stages.normalizers import (
@@ -46,14 +47,17 @@ _GPT2 = Split(Pattern("name", "gpt2"))
 def render(parts: TokenizerParts) -> dict[str, bytes]:
     """Write every file of the layout; the same tokenizer always gives the same bytes.
 
+    A SentencePiece model stays the file that it is, which ``tokenizer.json`` could say only nearly.
+
     Raises:
         Unsupported: a pipeline that the layout cannot say.
     """
-    return {"tokenizer.json": _compact(_tokenizer(parts)), **render_beside(parts)}
+    model = parts.sentencepiece
+    first = {"tokenizer.json": _compact(_tokenizer(parts))} if model is None else {MODEL: model}
+    return {**first, **_beside(parts)}
 
 
-def render_beside(parts: TokenizerParts) -> dict[str, bytes]:
-    """Write the files of the layout beside the one that holds the tokenizer."""
+def _beside(parts: TokenizerParts) -> dict[str, bytes]:
     settings = parts.settings
     rendered = {
         "tokenizer_config.json": _pretty(_tokenizer_config(parts)),

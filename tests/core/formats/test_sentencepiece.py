@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.data import CORPORA, corpus, needs_data, shared
 from tests.support.sentencepiece_models import library, real
-from tokenizer_core import Tokenizer, Unsupported, export
+from tokenizer_core import Tokenizer, export
 
 SETS = (
     "spm-unigram-nmt_nfkc",
@@ -171,5 +171,13 @@ def test_an_artifact_keeps_the_model_and_the_hash(name, tmp_path):
     assert again.hash == tokenizer.hash
     assert (tmp_path / "saved" / "tokenizer.model").read_bytes() == real(name)
     assert not tokenizer.config.lossless
-    with pytest.raises(Unsupported):
-        export.to_huggingface(tokenizer.parts)
+
+
+@needs_data
+@pytest.mark.parametrize("name", SETS)
+def test_an_export_is_the_directory_that_sentencepiece_and_we_read_alike(name, tmp_path):
+    tokenizer = load(name)
+    for file, content in export.to_huggingface(tokenizer.parts).items():
+        (tmp_path / file).write_bytes(content)
+    assert (tmp_path / "tokenizer.model").read_bytes() == real(name)
+    assert Tokenizer.load(tmp_path).hash == tokenizer.hash
