@@ -27,7 +27,8 @@ from service.job_process.control import HANGUP, end_with_parent, ignore_hangup
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
 from service.registry.registry import Registry
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 
 SHUTDOWN_SECONDS = END_SECONDS + 2

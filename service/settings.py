@@ -12,198 +12,153 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, get_type_hints
 
+from service.setting_values import ENV_PREFIX, InvalidSetting, Row, fits, ours, read_value, setting
 from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact
-
-ENV_PREFIX = "TOKD_"
-TEST_PREFIX = "TOKD_TEST_"
-"""Variables of the test suite, which a server started by a test inherits."""
-
-KERNEL_VARIABLE = "TOKD_KERNEL"
-"""Read by the kernel itself, wherever it runs."""
 
 HANDED_ON = "TOKD_HANDED_ON"
 """Holds all settings as JSON, by which a server hands them to its own processes: no path or name can be split in it."""
-
-_SERVICE_LINK = re.compile(r"TOKD(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP).*)")
-_LINKED_PORT = re.compile(r"(tcp|udp|sctp)://")
-"""Variables that Kubernetes sets in every container beside a Service named ``tokd`` or ``tokd-...``."""
-
-_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-
-_MOST = (1 << 53) - 1
-"""Every reader of JSON takes numbers up to this one; a server's limits stand in its OpenAPI document."""
 
 _DAY_SECONDS = 86_400
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
-class InvalidSetting(ValueError):
-    """A setting is unknown, unreadable or outside its range.
-
-    Args:
-        source: the setting, or the variable or flag that gave it.
-        wrong: the rest of the message, which begins with the source.
-    """
-
-    def __init__(self, source: str, wrong: str) -> None:
-        super().__init__(source, wrong)
-        self.source, self.wrong = source, wrong
-
-    def __str__(self) -> str:
-        return f"{self.source} {self.wrong}"
-
-
-def _setting(
-    default: Any,
-    meaning: str,
-    *,
-    least: int = 0,
-    most: int = _MOST,
-    item: str = "",
-    separator: str = "",
-    choices: tuple[str, ...] = (),
-) -> Any:
-    metadata = {"meaning": meaning, "least": least, "most": most, "item": item, "separator": separator}
-    return field(default=default, metadata=metadata | {"choices": choices})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a server is started with."""
 
-    artifacts: tuple[str, ...] = _setting(
+    artifacts: tuple[str, ...] = setting(
         (BASE_ARTIFACT,),
         "artifact directories to serve, in the variable separated as in `PATH`; the default is `artifacts/base` in the "
         "working directory, or else the installed copy",
         item="PATH",
         separator=os.pathsep,
     )
-    default_tokenizer: str | None = _setting(
+    default_tokenizer: str | None = setting(
         None, "tokenizer for requests without `tokenizer`: name, hash or name@hash; the first artifact if not set"
     )
-    models: tuple[str, ...] = _setting(
+    models: tuple[str, ...] = setting(
         (),
         "further names of tokenizers on every route, each as `model=tokenizer`; `*` in a name is any text, as in "
         "`Qwen/*`; in the variable separated by commas",
         item="MODEL=TOKENIZER",
         separator=",",
     )
-    chat_literals: str = _setting(
+    chat_literals: str = setting(
         "text",
         "default meaning of a special token's literal in the fields of a chat: `text`, `reject`, or `parse` with "
         "`chat_parse`",
         choices=("text", "reject", "parse"),
     )
-    chat_parse: bool = _setting(False, "allow control tokens from requests in chats, by `special_tokens: parse`")
-    content_format: str = _setting(
+    chat_parse: bool = setting(False, "allow control tokens from requests in chats, by `special_tokens: parse`")
+    content_format: str = setting(
         "auto",
         "form of message text for chat templates: `auto` as each template reads it, `string`, `parts`, or `sent`, "
         "unchanged",
         choices=("auto", "string", "parts", "sent"),
     )
-    uncountable: str = _setting(
+    uncountable: str = setting(
         "refuse",
         "default of the counting routes of OpenAI and Anthropic for content that is not text: `refuse`, or `skip`, "
         "which counts the rest and lists the skipped parts",
         choices=("refuse", "skip"),
     )
-    host: str = _setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
-    port: int = _setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
-    allowed_hosts: tuple[str, ...] = _setting(
+    host: str = setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
+    port: int = setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
+    allowed_hosts: tuple[str, ...] = setting(
         (),
         "further names of a server without keys, beside its addresses, `localhost`, `host` and the machine's name, in "
         "the variable separated by commas; `.example.com` is every name below it, `*` any name",
         item="NAME",
         separator=",",
     )
-    root_path: str | None = _setting(
+    root_path: str | None = setting(
         None, "path of the server behind a proxy, such as `/tokd`; links in answers begin with it"
     )
-    keep_alive_seconds: int = _setting(
+    keep_alive_seconds: int = setting(
         75,
         "time until a quiet connection is closed; longer than the proxy keeps its own",
         least=1,
         most=_DAY_SECONDS,
     )
-    uds: str | None = _setting(None, "path of a unix socket to listen on instead of host and port")
-    keys: str | None = _setting(
+    uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port")
+    keys: str | None = setting(
         None, "file of API keys; every request except health, metrics and documentation then needs a key"
     )
-    no_auth: bool = _setting(False, "allow other hosts to reach the server without keys")
-    workers: int = _setting(1, "server processes", least=1, most=1024)
-    threads: int = _setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
-    max_queue: int = _setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
-    queue_seconds: int = _setting(10, "time a large request waits for a thread; then 503", least=1, most=_DAY_SECONDS)
-    max_requests: int = _setting(1024, "requests of one process at once; more are answered 503", least=1)
-    max_body_bytes: int = _setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
-    max_held_bytes: int = _setting(
+    no_auth: bool = setting(False, "allow other hosts to reach the server without keys")
+    workers: int = setting(1, "server processes", least=1, most=1024)
+    threads: int = setting(0, "threads of one process for large requests; 0 is one a core", least=0, most=1024)
+    max_queue: int = setting(64, "large requests that may wait for a thread; more are answered 503", least=0)
+    queue_seconds: int = setting(10, "time a large request waits for a thread; then 503", least=1, most=_DAY_SECONDS)
+    max_requests: int = setting(1024, "requests of one process at once; more are answered 503", least=1)
+    max_body_bytes: int = setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
+    max_held_bytes: int = setting(
         512 << 20,
         "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory "
         "of the encoder comes on top: see Limits in http.md",
         least=1,
     )
-    max_items: int = _setting(16_384, "most texts, messages of a chat, or lists of ids, in one request", least=1)
-    max_ids: int = _setting(1 << 20, "most ids in one request, also after padding", least=1)
-    piece_cache_bytes: int = _setting(
+    max_items: int = setting(16_384, "most texts, messages of a chat, or lists of ids, in one request", least=1)
+    max_ids: int = setting(1 << 20, "most ids in one request, also after padding", least=1)
+    piece_cache_bytes: int = setting(
         CACHE_BYTES,
         "bytes of the piece cache of each thread for each tokenizer; 0 leaves a few entries",
         least=0,
         most=MAX_CACHE_BYTES,
     )
-    inline_bytes: int = _setting(
+    inline_bytes: int = setting(
         128 << 10, "bodies up to this size are handled at once, larger ones in a thread", least=0
     )
-    body_seconds: int = _setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
-    upload_seconds: int = _setting(
+    body_seconds: int = setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
+    upload_seconds: int = setting(
         3600,
         "time for the corpus of a job to arrive; a pause of `body_seconds` also ends the upload",
         least=1,
         most=30 * _DAY_SECONDS,
     )
-    trained: str | None = _setting(
+    trained: str | None = setting(
         None,
         "directory of trained tokenizers, found there by hash; that of the first artifact if not set. Workers on "
         "several hosts share it",
     )
-    max_trained: int = _setting(8, "trained tokenizers open in one process at once", least=1)
-    jobs_url: str | None = _setting(
+    max_trained: int = setting(8, "trained tokenizers open in one process at once", least=1)
+    jobs_url: str | None = setting(
         None,
         "store of jobs: `postgresql://user@host/database` or `sqlite:///path`; SQLite below `trained` if not set",
     )
-    worker: bool = _setting(True, "run a worker for training jobs beside the server")
-    max_jobs: int = _setting(100, "training jobs that may wait; more are answered 429", least=1)
-    corpus_roots: tuple[str, ...] = _setting(
+    worker: bool = setting(True, "run a worker for training jobs beside the server")
+    max_jobs: int = setting(100, "training jobs that may wait; more are answered 429", least=1)
+    corpus_roots: tuple[str, ...] = setting(
         (),
         "directories of the server that jobs may read, in the variable separated as in `PATH`",
         item="PATH",
         separator=os.pathsep,
     )
-    corpus_schemes: tuple[str, ...] = _setting(
+    corpus_schemes: tuple[str, ...] = setting(
         (),
         "schemes of URLs that jobs may read, such as `https`, in the variable separated by commas",
         item="SCHEME",
         separator=",",
     )
-    max_corpus_bytes: int = _setting(64 << 30, "largest corpus of a job, in bytes of unpacked text", least=1)
-    max_vocab_size: int = _setting(1 << 20, "largest vocabulary of a job", least=1)
-    job_seconds: int = _setting(6 * 3600, "longest time of one attempt of a job", least=1)
-    job_memory_bytes: int = _setting(8 << 30, "most resident memory of a job", least=1)
-    job_attempts: int = _setting(5, "attempts of a job whose process or worker dies; then it fails", least=1)
-    job_threads: int = _setting(0, "threads of a job; 0 is one a core", least=0, most=1024)
-    job_nice: int = _setting(19, "niceness of a job's process", least=0, most=19)
-    min_free_bytes: int = _setting(256 << 20, "disk space that a job must leave free; else it fails", least=0)
-    lease_seconds: int = _setting(
+    max_corpus_bytes: int = setting(64 << 30, "largest corpus of a job, in bytes of unpacked text", least=1)
+    max_vocab_size: int = setting(1 << 20, "largest vocabulary of a job", least=1)
+    job_seconds: int = setting(6 * 3600, "longest time of one attempt of a job", least=1)
+    job_memory_bytes: int = setting(8 << 30, "most resident memory of a job", least=1)
+    job_attempts: int = setting(5, "attempts of a job whose process or worker dies; then it fails", least=1)
+    job_threads: int = setting(0, "threads of a job; 0 is one a core", least=0, most=1024)
+    job_nice: int = setting(19, "niceness of a job's process", least=0, most=19)
+    min_free_bytes: int = setting(256 << 20, "disk space that a job must leave free; else it fails", least=0)
+    lease_seconds: int = setting(
         15, "time without a sign of life after which a job goes to another worker", least=2, most=3600
     )
-    keep_jobs: int = _setting(1000, "finished jobs kept for each key; their artifacts stay", least=0)
-    keep_days: int = _setting(30, "days that a finished job is kept", least=0, most=36_500)
-    access_log: bool = _setting(True, "write one JSON line a request to standard output; it never holds text or ids")
+    keep_jobs: int = setting(1000, "finished jobs kept for each key; their artifacts stay", least=0)
+    keep_days: int = setting(30, "days that a finished job is kept", least=0, most=36_500)
+    access_log: bool = setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 
     def __post_init__(self) -> None:
         for row in table():
@@ -252,7 +207,7 @@ class Settings:
         for row in rows.values():
             given = (flags or {}).get(row.name)
             if given is not None:
-                values[row.name] = _read(row, given, row.flag) if isinstance(given, str) else tuple(given)
+                values[row.name] = read_value(row, given, row.flag) if isinstance(given, str) else tuple(given)
         if "artifacts" not in values and (base := base_artifact()) != BASE_ARTIFACT:
             # What jobs publish goes beside the first artifact, but never into the package.
             values = {"trained": str(Path(BASE_ARTIFACT).parent)} | values | {"artifacts": (base,)}
@@ -261,36 +216,6 @@ class Settings:
     def environment(self) -> dict[str, str]:
         """Return the variable that makes ``load`` give these settings again, whatever the others are."""
         return {HANDED_ON: json.dumps(asdict(self))}
-
-
-class Row(NamedTuple):
-    """One line of the table of settings."""
-
-    name: str
-    type: Any
-    default: Any
-    env: str
-    flag: str
-    meaning: str
-    least: int
-    most: int
-    item: str
-    separator: str
-    choices: tuple[str, ...]
-
-    @property
-    def range_text(self) -> str:
-        """The range of a number, for errors."""
-        return f"a whole number from {self.least} to {self.most}"
-
-    @property
-    def default_text(self) -> str:
-        """The default, for help and documentation."""
-        if self.default is None or self.default == ():
-            return "not set"
-        if isinstance(self.default, bool):
-            return str(self.default).lower()
-        return ", ".join(self.default) if isinstance(self.default, tuple) else str(self.default)
 
 
 @cache
@@ -314,7 +239,7 @@ def source_of(name: str, flags: Mapping[str, Any]) -> str:
     """Return what gave a setting to ``load``: its flag, else its variable, else its name, also of an unknown one."""
     for row in table():
         if row.name == name:
-            return row.flag if flags.get(name) is not None else row.env if row.env in _ours(os.environ) else name
+            return row.flag if flags.get(name) is not None else row.env if row.env in ours(os.environ) else name
     return name
 
 
@@ -339,21 +264,11 @@ def markdown() -> str:
 
 
 def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str, Any]:
-    ours = _ours(env)
-    for name in ours:
+    given = ours(env)
+    for name in given:
         if name not in rows:
             raise InvalidSetting(name, f"is not a setting; the settings are {', '.join(rows)}")
-    return {row.name: _read(row, ours[row.env], row.env) for row in rows.values() if row.env in ours}
-
-
-def _ours(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that are meant for the settings."""
-    return {
-        name: value
-        for name, value in env.items()
-        if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name != KERNEL_VARIABLE
-        if not (_SERVICE_LINK.fullmatch(name) or (name.endswith("_PORT") and _LINKED_PORT.match(value)))
-    }
+    return {row.name: read_value(row, given[row.env], row.env) for row in rows.values() if row.env in given}
 
 
 def _handed_on(text: str) -> dict[str, Any]:
@@ -364,31 +279,9 @@ def _handed_on(text: str) -> dict[str, Any]:
     if not isinstance(given, dict) or not given.keys() <= {one.name for one in fields(Settings)}:
         raise InvalidSetting(HANDED_ON, "is what a server hands to its own processes, and holds nothing of the kind")
     for row in table():
-        if row.name in given and not _fits(given[row.name], row.type):
+        if row.name in given and not fits(given[row.name], row.type):
             raise InvalidSetting(HANDED_ON, f"is what a server hands to its own processes, and has a wrong {row.name}")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-
-
-def _fits(value: object, kind: Any) -> bool:
-    """Tell whether a JSON value has a setting's type."""
-    if kind == tuple[str, ...]:
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-
-
-def _read(row: Row, text: str, source: str) -> Any:
-    if row.type == tuple[str, ...]:
-        return tuple(text.split(row.separator))
-    if row.type is bool:
-        lowered = text.strip().lower()
-        if lowered in _TRUE + _FALSE:
-            return lowered in _TRUE
-        raise InvalidSetting(source, f"is {text[:40]!r}; it must be true or false")
-    if row.type is int:
-        if re.fullmatch(r"[0-9]{1,18}", text.strip()):
-            return int(text)
-        raise InvalidSetting(source, f"is {text[:40]!r}; it must be {row.range_text}")
-    return text
 
 
 if __name__ == "__main__":

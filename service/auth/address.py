@@ -6,7 +6,8 @@ import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 
 
 def require_keys(settings: Settings) -> None:

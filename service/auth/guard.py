@@ -20,7 +20,7 @@ from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
 from service.auth.route_scopes import OPEN, Need
 from service.errors import ServiceError
 from service.request_log import Headers
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 
 SETTLED_NANOSECONDS = 2_000_000_000
 """A file that changed less than this before it was read may change again without another time of change."""

@@ -12,7 +12,8 @@ from ipaddress import ip_address
 
 from service.errors import ServiceError, quote
 from service.request_log import Headers
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 
 ANY = "*"
 """As an allowed host: every name."""

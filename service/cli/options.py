@@ -7,7 +7,8 @@ import re
 from typing import Any, NoReturn
 
 from service.cli.streams import CommandError, usage, write_line
-from service.settings import InvalidSetting, source_of
+from service.setting_values import InvalidSetting
+from service.settings import source_of
 from tokenizer_core import base_artifact, did_you_mean
 
 POLICIES = ("reject", "text", "parse")

@@ -11,7 +11,8 @@ from typing import Any
 
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import CommandError, reason
-from service.settings import InvalidSetting, Settings, add_flags, source_of
+from service.setting_values import InvalidSetting
+from service.settings import Settings, add_flags, source_of
 from tokenizer_core import ArtifactError
 
 _MAX_UDS_BYTES = 107

@@ -6,7 +6,8 @@ import argparse
 import logging
 
 from service.cli.options import Parser, refused_setting
-from service.settings import InvalidSetting, Settings, add_flags
+from service.setting_values import InvalidSetting
+from service.settings import Settings, add_flags
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

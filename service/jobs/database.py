@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from service.errors import quote
 from service.jobs.interface import JobsUnavailable
 from service.jobs.schema import JOBS, METADATA, SCHEMA_VERSION
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 
 RETRY_SECONDS = 5
 _BUSY_SECONDS = 15

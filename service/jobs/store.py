@@ -23,7 +23,8 @@ from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
 from service.jobs.states import Event, Stage, State, stages_of, state_of
 from service.jobs.transition import changed
 from service.registry.trained_tokenizers import jobs_directory, trained_directory
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 
 FILE = "jobs.sqlite"
 QUEUE_RETRY_SECONDS = 30

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from service.errors import quote
 from service.registry.served import ServedTokenizer
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 
 HASH = r"sha256:[0-9a-f]{64}"
 _PINNED = re.compile(rf"(?:.*@)?{HASH}", re.DOTALL)

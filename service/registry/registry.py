@@ -14,7 +14,8 @@ from service.errors import ServiceError, quote
 from service.registry.models import HASH, Models
 from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained, trained_directory
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tokenizer_core import Tokenizer, did_you_mean
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.client import Refused
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tokenizer_core import Bounds, Files, InputError, InvalidOption, TokdError, Tokenizer, padded_width
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from service.registry.trained_tokenizers import trained_directory
-from service.settings import InvalidSetting, Settings, add_flags, markdown, source_of, table
+from service.setting_values import InvalidSetting
+from service.settings import Settings, add_flags, markdown, source_of, table
 from tests.support.server import ROOT
 
 

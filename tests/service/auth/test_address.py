@@ -10,7 +10,8 @@ import pytest
 from service.auth import require_keys
 from service.auth.address import is_loopback
 from service.server import run
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import RunServer
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from service.app import App
 from service.auth import NEEDS, OPEN, Guard, entry, guard, new_key
 from service.errors import ServiceError
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem

@@ -10,7 +10,7 @@ import pytest
 from starlette.routing import Route
 
 from service.auth import ANY_HOST
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient, RunServer, app_of
 from tests.service.problems import assert_problem

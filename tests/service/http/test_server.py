@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from service.server import run
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.service.conftest import RunServer, Server
 from tests.service.problems import assert_problem
 from tokenizer_core import HashMismatch, Tokenizer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.jobs import JobStore, JobsUnavailable
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 from tests.service.jobs.test_store import remove, submit
 

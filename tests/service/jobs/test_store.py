@@ -30,7 +30,7 @@ from service.jobs import (
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.schema import JOBS
 from service.jobs.store import FILE
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 
 STATUS_FIELDS = [field.name for field in fields(JobStatus)]

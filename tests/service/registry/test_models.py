@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.client import Client
 from service.registry.registry import Registry
-from service.settings import InvalidSetting
+from service.setting_values import InvalidSetting
 from tests.service.conftest import MakeClient, RunServer
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer

@@ -20,7 +20,8 @@ from service.registry.artifact_dirs import put_into_place
 from service.registry.registry import Registry
 from service.registry.trained_tokenizers import Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tests.support.damages import DAMAGES

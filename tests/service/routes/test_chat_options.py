@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.core.formats.small import document
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem

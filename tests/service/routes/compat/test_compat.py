@@ -13,7 +13,8 @@ from fastapi.testclient import TestClient
 
 from service.registry.registry import Registry
 from service.routes.compat.prompts import UNKNOWN_LENGTH
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.service.conftest import MakeClient, RunServer, state_of
 from tokenizer_core import Tokenizer
 

@@ -8,7 +8,8 @@ import socket
 import httpx
 import pytest
 
-from service.settings import InvalidSetting, Settings
+from service.setting_values import InvalidSetting
+from service.settings import Settings
 from tests.service.conftest import RunServer
 from tests.service.routes.train_job.conftest import BODY, Board, MakeBoard
 from tests.service.routes.train_job.test_jobs import succeeded
