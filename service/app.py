@@ -24,10 +24,21 @@ from service.errors import Dialect, Refusal, ServiceError, from_query, from_stat
 from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED
 from service.jobs import JobStore
+from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.request_log import LogEntry
 from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
-from service.routes.compat import anthropic, openai, sglang, vllm
+from service.routes.compat import (
+    anthropic,
+    engine_probes,
+    openai,
+    render_chat,
+    render_completions,
+    render_messages,
+    render_responses,
+    sglang,
+    vllm,
+)
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
 from service.schemas.requests import under_limits
@@ -50,6 +61,11 @@ _ROUTES = (
     sglang,
     openai,
     anthropic,
+    render_chat,
+    render_completions,
+    render_messages,
+    render_responses,
+    engine_probes,
     # Before the route whose path covers this one.
     check,
     tokenizers,
@@ -68,11 +84,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """
     settings = Settings.load() if settings is None else settings
     registry = Registry.open(settings)
+    engines = Engines(settings)
     metrics = Metrics(registry.loaded, registry.trained)
+    metrics.note_engine_literals(engines.engine_literals)
     return App(
         State(
             settings=settings,
             registry=registry,
+            engines=engines,
             jobs=JobStore.open(settings),
             limits=Limits(settings),
             metrics=metrics,

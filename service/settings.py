@@ -49,6 +49,20 @@ class Settings:
         item="MODEL=TOKENIZER",
         separator=",",
     )
+    render: tuple[str, ...] = setting(
+        (),
+        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` in a name "
+        "is any text; in the variable separated by commas",
+        item="MODEL=ENGINE",
+        separator=",",
+    )
+    literals: tuple[str, ...] = setting(
+        (),
+        "meaning of a special token's literal in the chats of routes that speak as an engine, each as `model=text` "
+        "(the default) or `model=engine`, where users can write control tokens, as they can in the engine",
+        item="MODEL=MEANING",
+        separator=",",
+    )
     chat_literals: str = setting(
         "text",
         "default meaning of a special token's literal in the fields of a chat: `text`, `reject`, or `parse` with "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from service.admission.limits import Limits
 from service.auth import Guard
 from service.jobs import Jobs
+from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.schemas.requests import Requests
 from service.settings import Settings
@@ -20,6 +21,7 @@ class State:
 
     settings: Settings
     registry: Registry
+    engines: Engines
     jobs: Jobs
     limits: Limits
     metrics: Metrics

@@ -27,6 +27,16 @@ NEEDS: Mapping[str, Need] = {
     "/v1/detokenize": ENCODE,
     "/v1/responses/input_tokens": ENCODE,
     "/v1/messages/count_tokens": ENCODE,
+    "/v1/chat/completions/render": ENCODE,
+    "/v1/completions/render": ENCODE,
+    "/v1/messages/render": ENCODE,
+    "/v1/responses/render": ENCODE,
+    "/v1/models": EITHER,
+    "/tokenizer_info": EITHER,
+    "/version": OPEN,
+    "/health": OPEN,
+    "/ping": OPEN,
+    "/_sglang_renderer/ready": OPEN,
     "/train-job": TRAIN,
     "/train-job/{id}": TRAIN,
     "/train-job/{id}/events": TRAIN,
@@ -43,5 +53,5 @@ NEEDS: Mapping[str, Need] = {
 }
 """By path as it is declared; any one scope of a set is enough, and ``admin`` is enough everywhere."""
 
-ANY_HOST = frozenset(("/healthz", "/readyz"))
+ANY_HOST = frozenset(("/healthz", "/readyz", "/health", "/ping", "/_sglang_renderer/ready"))
 """Paths that are answered whatever name is asked for: what watches a server may know it by another name."""

@@ -34,7 +34,7 @@ class Models:
         self._meanings = found
         self._exact = {name: loaded for name, loaded in found.items() if "*" not in name}
         patterns = sorted((name for name in found if "*" in name), key=lambda name: name.count("*") - len(name))
-        self._patterns = tuple((_matcher(name), found[name]) for name in patterns)
+        self._patterns = tuple((matcher(name), found[name]) for name in patterns)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over names and patterns in the order of the settings."""
@@ -60,7 +60,8 @@ class Models:
         return next((loaded for matches, loaded in self._patterns if matches(name)), None)
 
 
-def _matcher(pattern: str) -> Callable[[str], object]:
+def matcher(pattern: str) -> Callable[[str], object]:
+    """Return what tells whether a name is one of a pattern, in which ``*`` is any text."""
     # fnmatch cuts each search at its first success, so many stars take no longer than many letters.
     return re.compile(fnmatch.translate(re.sub(r"([?[])", r"[\1]", pattern))).match
 

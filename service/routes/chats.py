@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from service.errors import ServiceError, from_core, quote
 from service.http.response_json import report_bytes
+from service.registry.engines import Literals
 from service.registry.served import ServedTokenizer
 from service.routes.texts import Array
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
@@ -66,17 +67,20 @@ def encode_one(
     settings: Settings,
     *,
     args_field: str = "template_args",
+    literals: Literals = "text",
     **rendering: Any,
 ) -> EncodedChat:
     """Encode one chat, of a request that cannot say what a literal means.
 
     Args:
         path: the field that the chat stands in; ``args_field`` is that of the template's variables.
+        literals: ``"engine"`` makes control tokens of literals, whatever the setting ``chat_literals`` says.
     """
     wanted = settings.content_format
     ((rendered, _),) = render(loaded, [(chat, path)], args_field, content_format=wanted, **rendering)
+    policy = "parse" if literals == "engine" else cast(ChatPolicy, settings.chat_literals)
     try:
-        encoded = _encode(loaded, rendered, path, cast(ChatPolicy, settings.chat_literals), args_field)
+        encoded = _encode(loaded, rendered, path, policy, args_field)
     except ServiceError as error:
         if error.code == "reserved_literal":
             literal = quote(error.members["literal"])

@@ -107,6 +107,9 @@ class Metrics:
         self._keys_broken = highest(
             "tokd_keys_broken", "1 while the file of keys cannot be used and those from before stay in force."
         )
+        self._engine_literals = highest(
+            "tokd_engine_literals", "Models in whose chats literals become control tokens, by the setting literals."
+        )
         at_start = tuple(tokenizers)
         _show_vocabularies(at_start, registry)
         self._piece_caches = _PieceCaches(tuple(loaded.tokenizer for loaded in at_start), trained, registry)
@@ -150,6 +153,10 @@ class Metrics:
         """Note how many keys are in force, and whether their file is broken."""
         self._keys.set(count)
         self._keys_broken.set(broken)
+
+    def note_engine_literals(self, models: int) -> None:
+        """Note in how many models' chats users can write control tokens."""
+        self._engine_literals.set(models)
 
     def drop_log_lines(self, lines: int) -> None:
         """Count lines that the access log threw away."""

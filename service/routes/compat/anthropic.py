@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic_blocks
+from service.routes.compat.conversation import Conversation
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
 from service.routes.compat.parts import Uncountable
-from service.routes.compat.tools import custom_tools
+from service.routes.compat.tools import Tool, custom_tools
 from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
@@ -31,7 +32,7 @@ _TYPES = {
 }
 
 
-class AnthropicCountRequest(RequestBody):
+class AnthropicRequest(RequestBody):
     """What a message would be answered from. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
@@ -49,6 +50,15 @@ class AnthropicCountRequest(RequestBody):
     thinking: Object | None = Field(None, description="If its `type` is `disabled`, the effort is `none`.")
     mcp_servers: Any = Field(None, description="Not countable: their tools are not known here.")
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+
+    def renders(self) -> bool:
+        """Tell that there is a chat."""
+        return True
+
+
+class AnthropicCountRequest(AnthropicRequest):
+    """What a message would be answered from. Fields that are not named here are ignored."""
+
     uncountable: Literal["refuse", "skip"] | None = UNCOUNTABLE
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -61,10 +71,6 @@ class AnthropicCountRequest(RequestBody):
             status=400,
         ),
     }
-
-    def renders(self) -> bool:
-        """Tell that there is a chat."""
-        return True
 
 
 class AnthropicCountAnswer(BaseModel):
@@ -101,6 +107,14 @@ def anthropic_count_tokens(state: State, body: AnthropicCountRequest) -> Answer:
     # All that a model would be given, the beginning of its turn included.
     loaded, settings = state.registry.of_model(body.model), state.settings
     uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
+    conversation, tools, variables = read(body, uncountable)
+    literals = state.engines.literals(body.model, loaded.name)
+    tokens = len(conversation.encode(loaded, settings, tools, variables, literals=literals).ids)
+    return counted(loaded, tokens, b'{"input_tokens":%d' % tokens, uncountable)
+
+
+def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:
+    """Return the conversation of a request, its tools and the variables of the template."""
     if body.mcp_servers:
         error = ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
         uncountable.unless_skipped("mcp_servers", "mcp_servers", error)
@@ -113,8 +127,7 @@ def anthropic_count_tokens(state: State, body: AnthropicCountRequest) -> Answer:
         variables.set_effort(effort, "output_config.effort")
     if tools:
         variables.set("tool_choice", _tool_choice(body.tool_choice or {}), "tool_choice")
-    tokens = conversation.count(loaded, settings, tools, variables)
-    return counted(loaded, tokens, b'{"input_tokens":%d' % tokens, uncountable)
+    return conversation, tools, variables
 
 
 def _tool_choice(choice: Object) -> Any:

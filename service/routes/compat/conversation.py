@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from service.errors import ServiceError
+from service.registry.engines import Literals
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat import system_turns
@@ -15,7 +16,7 @@ from service.routes.compat.tools import Tool
 from service.routes.compat.turns import Turn
 from service.routes.compat.variables import FIELD, Variables
 from service.settings import Settings
-from tokenizer_core import RenderedChat
+from tokenizer_core import EncodedChat, RenderedChat
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\](?:\.function\.(name|arguments)(.*))?)?)?", re.DOTALL)
 _TOOL = re.compile(r"tools\[(\d+)\]\.function\.(\w+)(.*)", re.DOTALL)
@@ -41,7 +42,7 @@ class Conversation:
         self.turns.append(turn)
         return turn
 
-    def count(
+    def encode(
         self,
         loaded: ServedTokenizer,
         settings: Settings,
@@ -49,8 +50,9 @@ class Conversation:
         variables: Variables,
         *,
         continues: bool = False,
-    ) -> int:
-        """Count the ids of the prompt that a model would be given: up to its turn, or within it if that ``continues``.
+        literals: Literals = "text",
+    ) -> EncodedChat:
+        """Encode the prompt that a model would be given: up to its turn, or within it if that ``continues``.
 
         Errors:
             those of chats, at the fields of the request
@@ -67,9 +69,10 @@ class Conversation:
                 add_generation_prompt=not continues,
                 continue_final_message=continues,
                 template_args=variables.values,
+                literals=literals,
             )
             self._look_for_what_is_left_out(encoded.rendered, tools)
-            return len(encoded.ids)
+            return encoded
         except ServiceError as error:
             error.path = self._sent(error.path or "", tools, variables) or None
             raise

@@ -10,11 +10,13 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
 from service.routes.compat import openai_items
+from service.routes.compat.conversation import Conversation
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
 from service.routes.compat.parts import Uncountable
-from service.routes.compat.tools import function_tools
+from service.routes.compat.tools import Tool, function_tools
 from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
@@ -28,10 +30,11 @@ _CODES = {
 }
 """What OpenAI calls some of our codes; clients look at the last two."""
 
-_STATE = ("conversation", "previous_response_id")
+STATE = ("conversation", "previous_response_id")
+"""Fields that stand for what OpenAI keeps."""
 
 
-class OpenaiCountRequest(RequestBody):
+class OpenaiRequest(RequestBody):
     """What a response would be made from. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
@@ -51,9 +54,18 @@ class OpenaiCountRequest(RequestBody):
         None, description="`effort` is the template's variable `reasoning_effort`, and `enable_thinking` if not `none`."
     )
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
-    uncountable: Literal["refuse", "skip"] | None = UNCOUNTABLE
     conversation: Any = Field(None, description="Refused: no conversation is kept here; send it as `input`.")
     previous_response_id: Any = Field(None, description="Refused: no response is kept here; send it as `input`.")
+
+    def renders(self) -> bool:
+        """Tell that there is a chat."""
+        return True
+
+
+class OpenaiCountRequest(OpenaiRequest):
+    """What a response would be made from. Fields that are not named here are ignored."""
+
+    uncountable: Literal["refuse", "skip"] | None = UNCOUNTABLE
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a text": Example("what a user says", {"input": "Tell me a joke."}),
@@ -66,10 +78,6 @@ class OpenaiCountRequest(RequestBody):
             status=400,
         ),
     }
-
-    def renders(self) -> bool:
-        """Tell that there is a chat."""
-        return True
 
 
 class OpenaiCountAnswer(BaseModel):
@@ -112,10 +120,21 @@ def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
     """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
     # All that a model would be given, the beginning of its turn included.
     loaded, settings = state.registry.of_model(body.model), state.settings
-    for name in _STATE:
+    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
+    conversation, tools, variables = read(loaded, body, uncountable)
+    continues, literals = openai_items.goes_on(body.input), state.engines.literals(body.model, loaded.name)
+    encoded = conversation.encode(loaded, settings, tools, variables, continues=continues, literals=literals)
+    tokens = len(encoded.ids)
+    return counted(loaded, tokens, b'{"object":"response.input_tokens","input_tokens":%d' % tokens, uncountable)
+
+
+def read(
+    loaded: ServedTokenizer, body: OpenaiRequest, uncountable: Uncountable
+) -> tuple[Conversation, list[Tool], Variables]:
+    """Return the conversation of a request, its tools and the variables of the template."""
+    for name in STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
-    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
     conversation = openai_items.read(body.instructions, body.input, uncountable)
     tools, templates = function_tools(body.tools, uncountable), loaded.tokenizer.settings
     if "developer" not in templates.templates.get(templates.template_name(has_tools=bool(tools)), ""):
@@ -127,9 +146,7 @@ def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
         variables.set_effort(effort, "reasoning.effort")
     if tools:
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
-    continues = openai_items.goes_on(body.input)
-    tokens = conversation.count(loaded, settings, tools, variables, continues=continues)
-    return counted(loaded, tokens, b'{"object":"response.input_tokens","input_tokens":%d' % tokens, uncountable)
+    return conversation, tools, variables
 
 
 def mount(app: FastAPI, state: State) -> None:

@@ -1,4 +1,4 @@
-"""``POST /v1/tokenize`` and ``POST /v1/detokenize`` as SGLang has them: one prompt or many."""
+"""``POST /v1/tokenize`` and ``POST /v1/detokenize`` as SGLang has them: one prompt or many, or a chat."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
-from service.routes.compat import prompts
+from service.routes.compat import prompts, vllm
 from service.routes.compat.dialects import error_info
+from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
-from service.schemas.fields import Id
+from service.routes.texts import Ids
+from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
 
@@ -33,13 +35,33 @@ class SglangTokenizeRequest(RequestBody):
     prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
         None, description="One text or a list. Literals of special tokens in it become tokens."
     )
-    messages: Any = Field(None, description="Not taken; send a chat to `/tokenize`.")
-    add_special_tokens: bool = Field(True, description="Put what the tokenizer puts around a text.")
+    messages: list[Object] | None = Field(
+        None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
+    )
+    tools: list[Object] | None = Field(None, description="Functions for the template.")
+    tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = Field(
+        None, description="The template's variable `tool_choice`, if there are tools."
+    )
+    reasoning_effort: str | None = Field(
+        None, description="The template's variable, and `enable_thinking` if the caller does not set that."
+    )
+    chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+    continue_final_message: bool | None = Field(None, description="End a chat within its last message.")
+    add_generation_prompt: bool | None = Field(
+        None, description="End a chat with the beginning of the next turn: true, unless the last message goes on."
+    )
+    add_special_tokens: bool | None = Field(
+        None, description="Put what the tokenizer puts around a text: true for prompts, false for a chat."
+    )
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "one prompt": Example("ids and their number", {"prompt": "Hello, world"}),
         "many prompts": Example("one list of ids a prompt", {"prompt": ["one", "one two"]}),
+        "a chat": Example("with the assistant's turn begun", {"messages": [{"role": "user", "content": "Hello"}]}),
+        "both": Example(
+            "one of them", {"prompt": "Hi", "messages": [{"role": "user", "content": "Hello"}]}, status=400
+        ),
         "another model": Example("no such model is served", {"model": "someone/else", "prompt": "Hi"}, status=404),
     }
 
@@ -50,6 +72,10 @@ class SglangTokenizeRequest(RequestBody):
     def cut_by(self) -> tuple[str | None, ...]:
         """Return the model."""
         return (None if self.model == DEFAULT_MODEL else self.model,)
+
+    def renders(self) -> bool:
+        """Tell whether there is a chat."""
+        return self.messages is not None
 
 
 class SglangTokenizeAnswer(BaseModel):
@@ -117,6 +143,21 @@ def tokenize_prompts(loaded: ServedTokenizer, texts: str | list[str], *, add_spe
         )
         for index, text in enumerate(texts if isinstance(texts, list) else [texts])
     ]
+    return _answer(loaded, rows, many=many)
+
+
+def tokenize_chat(state: State, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]) -> Answer:
+    """Answer a chat."""
+    variables = Variables(body.chat_template_kwargs)
+    if body.reasoning_effort is not None:
+        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    if body.tools:
+        variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
+    ids = vllm.encode_chat(state, loaded, body, messages, variables).ids
+    return _answer(loaded, [vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids], many=False)
+
+
+def _answer(loaded: ServedTokenizer, rows: list[Ids], *, many: bool) -> Answer:
     parts: list[Any] = [b'{"tokens":', b"[" if many else b""]
     for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
@@ -150,7 +191,11 @@ def detokenize_lists(loaded: ServedTokenizer, body: SglangDetokenizeRequest, max
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
-    to_tokenize = narrow(SglangTokenizeRequest, prompt=either(str, list_of(str, max_items), None))
+    to_tokenize = narrow(
+        SglangTokenizeRequest,
+        prompt=either(str, list_of(str, max_items), None),
+        messages=list_of(Object, max_items) | None,
+    )
     to_detokenize = narrow(
         SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     )
@@ -160,14 +205,15 @@ def mount(app: FastAPI, state: State) -> None:
 
 
 def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
-    """Turn a prompt, or many, into ids, as SGLang's `/v1/tokenize`."""
+    """Turn a prompt, or many, or a chat, into ids, as SGLang's `/v1/tokenize`."""
     prompts.refuse_template(body.chat_template)
     loaded = find(state.registry, body.model)
-    if body.messages is not None:
-        raise ServiceError("invalid_option", "chats are not taken here; send them to /tokenize", "messages")
-    if body.prompt is None:
-        raise ServiceError("missing_field", "this field is required", "prompt")
-    return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens)
+    if body.messages is not None and body.prompt is None:
+        return tokenize_chat(state, loaded, body, body.messages)
+    if body.prompt is not None and body.messages is None:
+        return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens is not False)
+    field = "prompt" if body.prompt is None else "messages"
+    raise ServiceError("invalid_option", "Exactly one of 'prompt' or 'messages' must be provided.", field)
 
 
 def sglang_detokenize(state: State, body: SglangDetokenizeRequest) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import orjson
@@ -16,12 +16,13 @@ from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.dialects import error_info
+from service.routes.compat.variables import FIELD, Variables
 from service.routes.json_route import error_responses, post
-from service.routes.texts import Ids
+from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
-from service.settings import Settings
 from service.state import State
+from tokenizer_core import EncodedChat
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -134,30 +135,63 @@ def token_strings(loaded: ServedTokenizer, ids: Ids) -> TokenStrings:
     return TokenStrings(ids, write)
 
 
-def tokenize_chat(loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object], settings: Settings) -> Answer:
-    """Answer a chat; unlike in vLLM, nothing that its fields hold becomes a control token."""
-    begins = body.add_generation_prompt
+class ChatFields(Protocol):
+    """The fields of a request with a chat, as vLLM's routes have them."""
+
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def tools(self) -> list[Object] | None: ...
+    @property
+    def add_generation_prompt(self) -> bool | None: ...
+    @property
+    def continue_final_message(self) -> bool | None: ...
+
+
+def encode_chat(
+    state: State,
+    loaded: ServedTokenizer,
+    body: ChatFields,
+    chat: list[Object],
+    variables: Variables,
+    *,
+    documents: list[Object] | None = None,
+) -> EncodedChat:
+    """Encode a chat; unlike in vLLM, nothing that its fields hold becomes a control token, unless a setting says so.
+
+    Errors:
+        those of chats, at the fields of the request
+    """
+    begins, continues = body.add_generation_prompt, bool(body.continue_final_message)
     try:
-        encoded = chats.encode_one(
+        return chats.encode_one(
             loaded,
             vllm_messages.read(chat),
             "messages",
-            settings,
-            args_field="chat_template_kwargs",
+            state.settings,
+            args_field=FIELD,
+            literals=state.engines.literals(body.model, loaded.name),
             tools=vllm_messages.read_tools(body.tools),
-            add_generation_prompt=not body.continue_final_message if begins is None else begins,
-            continue_final_message=body.continue_final_message,
-            template_args=body.chat_template_kwargs,
+            documents=documents,
+            add_generation_prompt=not continues if begins is None else begins,
+            continue_final_message=continues,
+            template_args=variables.values,
         )
     except ServiceError as error:
-        error.path = vllm_messages.sent(error.path, chat) if error.path else error.path
+        error.path = variables.sent(vllm_messages.sent(error.path, chat)) if error.path else error.path
         raise
-    ids: Ids = encoded.ids
-    if body.add_special_tokens:
-        config = loaded.tokenizer.config
-        around = [np.array(each, np.uint32) for each in (config.prefix_ids, config.suffix_ids)]
-        ids = np.concatenate((around[0], ids, around[1]))
-    return _answer(loaded, body, ids)
+
+
+def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None) -> tuple[Ids, Array | None]:
+    """Return ids with what the tokenizer puts around a text, and their spans, which are empty there."""
+    config = loaded.tokenizer.config
+    before, after = (np.array(each, np.uint32) for each in (config.prefix_ids, config.suffix_ids))
+    if spans is not None:
+        end = spans[-1:, 1:].max(initial=0)
+        spans = np.concatenate(
+            (np.zeros((len(before), 2), spans.dtype), spans, np.full((len(after), 2), end, spans.dtype))
+        )
+    return np.concatenate((before, ids, after)), spans
 
 
 def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
@@ -180,11 +214,12 @@ def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
     prompts.refuse_template(body.chat_template)
     loaded = state.registry.of_model(body.model)
     if body.messages is not None:
-        return tokenize_chat(loaded, body, body.messages, state.settings)
+        ids = encode_chat(state, loaded, body, body.messages, Variables(body.chat_template_kwargs)).ids
+        return _answer(loaded, body, framed(loaded, ids)[0] if body.add_special_tokens else ids)
     if body.prompt is None:
         raise ServiceError("missing_field", "this field is required", "prompt")
-    framed = body.add_special_tokens is not False
-    return _answer(loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=framed))
+    is_framed = body.add_special_tokens is not False
+    return _answer(loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=is_framed))
 
 
 def detokenize(state: State, body: VllmDetokenizeRequest) -> Answer:

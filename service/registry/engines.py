@@ -1,0 +1,83 @@
+"""What the engine behind a model does: the form in which it takes ids, and what it makes of literals in messages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Literal, cast
+
+from service.errors import quote
+from service.registry.models import matcher
+from service.setting_values import InvalidSetting
+from service.settings import Settings
+
+Render = Literal["vllm", "sglang"]
+Literals = Literal["text", "engine"]
+
+_log = logging.getLogger("tokd")
+
+
+class Engines:
+    """The options of models, by the name that a caller gives, or by the tokenizer's own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._render = _Options("render", settings.render, ("vllm", "sglang"))
+        self._literals = _Options("literals", settings.literals, ("text", "engine"))
+        for name in settings.literals:
+            if name.endswith("=engine"):
+                _log.warning(
+                    "literals of special tokens in chats for %s become control tokens, as in the engine: a user can "
+                    "write them (setting literals)",
+                    name.removesuffix("=engine"),
+                )
+
+    def render(self, model: str | None, name: str) -> Render:
+        """Return the form of the render routes' answers.
+
+        Args:
+            model: what the request names.
+            name: the tokenizer's name.
+        """
+        return cast(Render, self._render.of(model, name) or "vllm")
+
+    def literals(self, model: str | None, name: str) -> Literals:
+        """Return what a literal in a message becomes: text, or what the engine makes of it."""
+        return cast(Literals, self._literals.of(model, name) or "text")
+
+    @property
+    def engine_literals(self) -> int:
+        """How many names have the engine's literals."""
+        return self._literals.count("engine")
+
+
+class _Options:
+    """One option by name or pattern; an exact name wins over patterns, and of these the first."""
+
+    def __init__(self, setting: str, given: Sequence[str], choices: tuple[str, ...]) -> None:
+        self._exact: dict[str, str] = {}
+        self._patterns: list[tuple[Callable[[str], object], str]] = []
+        for each in given:
+            name, _, value = each.rpartition("=")
+            if not name or value not in choices:
+                raise InvalidSetting(setting, f"has {quote(each)}; write model={' or model='.join(choices)}")
+            if self._exact.get(name, value) != value:
+                raise InvalidSetting(setting, f"gives {quote(name)} two values")
+            self._exact[name] = value
+            if "*" in name:
+                self._patterns.append((matcher(name), value))
+
+    def of(self, *names: str | None) -> str | None:
+        """Return the value of the first of these names that has one."""
+        if not self._exact:
+            return None
+        for name in names:
+            if name is None:
+                continue
+            if (value := self._exact.get(name)) is not None:
+                return value
+            if (value := next((value for matches, value in self._patterns if matches(name)), None)) is not None:
+                return value
+        return None
+
+    def count(self, value: str) -> int:
+        return sum(each == value for each in self._exact.values())

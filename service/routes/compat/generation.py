@@ -1,0 +1,305 @@
+"""What the render routes have in common: the fields of a generation, and the answer that an engine takes.
+
+vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts under other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+from uuid import uuid4
+
+import orjson
+from pydantic import BaseModel, Field
+
+from service.errors import ServiceError
+from service.http.json_body import parser
+from service.http.response_json import Answer, Blocks
+from service.registry.served import ServedTokenizer
+from service.request_log import Headers
+from service.routes.compat import prompts
+from service.routes.json_route import Handler, Negotiate
+from service.routes.texts import Array, Ids
+from service.schemas.fields import Object
+from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
+from service.state import State
+
+_SAMPLING: dict[str, Any] = {
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "repetition_penalty": 1.0,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "min_p": 0.0,
+    "stop": [],
+    "stop_token_ids": [],
+    "bad_words": [],
+    "skip_reading_prefix_cache": False,
+}
+"""vLLM's defaults, which are always written."""
+
+_GREEDY = {"top_p": 1.0, "top_k": 0, "min_p": 0.0}
+"""What vLLM sets where the temperature is 0."""
+
+_ONLY_IF_SENT = (
+    *("n", "top_k", "seed", "min_tokens", "ignore_eos", "include_stop_str_in_output", "skip_special_tokens"),
+    *("spaces_between_special_tokens", "prompt_logprobs", "structured_outputs"),
+)
+_UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
+"""Fields that would change the ids, and that these routes do not take."""
+
+
+class GenerationFields(RequestBody):
+    """What is generated, beside the prompt. Fields that are not named here are ignored."""
+
+    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
+    request_id: str | None = Field(None, description="The id of the answer, unless there is a header `X-Request-Id`.")
+    truncate_prompt_tokens: int | None = Field(
+        None, ge=-1, description="Keep so many ids of the prompt; -1 is as many as the model takes."
+    )
+    truncation_side: Literal["left", "right"] | None = Field(
+        None, description="Keep the last ids (`left`) or the first (`right`); the default is the tokenizer's."
+    )
+    return_token_offsets: bool | None = Field(None, description="Also return the span of each id in code points.")
+    stream: bool | None = Field(None, description="Copied, and the engine's kind of output.")
+    stream_options: Object | None = None
+    cache_salt: str | None = Field(None, min_length=1, max_length=1024)
+    priority: int | None = None
+    kv_transfer_params: Object | None = None
+    ec_transfer_params: Object | None = None
+    n: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: float | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    stop: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = None
+    stop_token_ids: list[int] | None = None
+    bad_words: list[str] | None = None
+    min_tokens: int | None = None
+    ignore_eos: bool | None = None
+    include_stop_str_in_output: bool | None = None
+    skip_special_tokens: bool | None = None
+    spaces_between_special_tokens: bool | None = None
+    prompt_logprobs: int | None = None
+    structured_outputs: Object | None = None
+    use_beam_search: bool | None = Field(None, description="Refused.")
+    chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
+    required_prefix_token_ids: Any = Field(None, description="Refused.")
+    prompt_embeds: Any = Field(None, description="Refused.")
+
+    def most_tokens(self) -> int | None:
+        """Return how many tokens the caller wants at most."""
+        return None
+
+    def logprobs_wanted(self) -> int | None:
+        """Return how many alternatives of each token the caller wants."""
+        return None
+
+
+class GenerateRequest(BaseModel):
+    """What an engine generates from, as vLLM has it."""
+
+    request_id: str
+    token_ids: list[int]
+    token_offsets: list[tuple[int, int]] | None
+    features: None
+    content_parts: None
+    sampling_params: Object
+    model: str
+    reasoning_ended: None
+    reasoning_parser_kwargs: None
+    return_token_ids: None
+    output_mode: Literal["tokens"]
+    stream: bool
+    stream_options: Object | None
+    cache_salt: str | None
+    priority: int
+    kv_transfer_params: Object | None
+    ec_transfer_params: Object | None
+
+
+class SglangGenerateRequest(BaseModel):
+    """The same as sglang-renderer has it, for models of the setting `render`."""
+
+    rid: str
+    input_ids: list[int]
+    sampling_params: Object
+    stream: bool
+    return_logprob: bool
+    logprob_start_len: int
+    top_logprobs_num: int
+    return_hidden_states: bool
+    model: str
+    cache_salt: str | None
+    extra_key: None
+    priority: int
+
+
+class Prompt(NamedTuple):
+    """The ids of one prompt, and where they stand in its text."""
+
+    ids: Ids
+    spans: Array | None = None
+
+
+def named_by_header(
+    state: State, model: type[GenerationFields], render: Callable[[State, Any, str], Answer]
+) -> Negotiate:
+    """Return what hands a route the id of its request: the header ``X-Request-Id``, or the body's, or a new one."""
+    parse = parser(model)
+
+    def negotiate(headers: Headers) -> Handler:
+        given = next((value.decode("latin-1") for name, value in headers if name == b"x-request-id"), "")
+        return Handler(parse, lambda body: render(state, body, given or body.request_id or uuid4().hex))
+
+    return negotiate
+
+
+def refuse_unhonoured(body: GenerationFields) -> None:
+    """Refuse what changes the ids and is not taken here.
+
+    Errors:
+        ``invalid_option``
+    """
+    if body.use_beam_search:
+        raise ServiceError("invalid_option", "Beam search is not supported by the render endpoint", "use_beam_search")
+    prompts.refuse_template(body.chat_template)
+    for name in _UNHONOURED:
+        if getattr(body, name) is not None:
+            raise ServiceError("invalid_option", f"{name} changes the ids and is not taken here; leave it out", name)
+
+
+def answer(
+    state: State,
+    loaded: ServedTokenizer,
+    body: GenerationFields,
+    found: Sequence[Prompt],
+    request_id: str,
+    *,
+    is_list: bool = False,
+) -> Answer:
+    """Write what the engine takes: one request, or a list with one for each prompt.
+
+    Args:
+        request_id: of the whole answer; those of several prompts have their place behind it.
+
+    Errors:
+        ``invalid_option``: no id is left, or there are more than the model takes.
+    """
+    blocks, total = Blocks(), 0
+    write = _sglang if state.engines.render(body.model, loaded.name) == "sglang" else _vllm
+    blocks.add(b"[" if is_list else b"")
+    for at, prompt in enumerate(found):
+        prompt = _cut(loaded, body, prompt)
+        total += len(prompt.ids)
+        blocks.add(b"," if at else b"")
+        write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id)
+    blocks.add(b"]" if is_list else b"")
+    return Answer(blocks.finish(), total, loaded.hash)
+
+
+def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:
+    """Truncate a prompt as asked, and refuse what no model takes."""
+    most, kept = prompts.max_model_len(loaded), body.truncate_prompt_tokens
+    if kept is not None:
+        if kept > most:
+            raise ServiceError(
+                "invalid_option",
+                f"{kept} is more than the model's maximum context length ({most})",
+                "truncate_prompt_tokens",
+            )
+        size = len(prompt.ids)
+        keep = min(size, most if kept == -1 else kept)
+        side = body.truncation_side or loaded.tokenizer.settings.truncation_side
+        part = slice(size - keep, None) if side == "left" else slice(keep)
+        prompt = Prompt(prompt.ids[part], None if prompt.spans is None else prompt.spans[part])
+    if len(prompt.ids) == 0:
+        raise ServiceError("invalid_option", "No token_ids rendered")
+    if len(prompt.ids) > most:
+        raise ServiceError(
+            "invalid_option", f"Input length ({len(prompt.ids)}) exceeds model's maximum context length ({most})."
+        )
+    return prompt
+
+
+def _max_tokens(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> int:
+    left, wanted = prompts.max_model_len(loaded) - len(prompt.ids), body.most_tokens()
+    return left if wanted is None else min(left, wanted)
+
+
+def _sampling(body: GenerationFields) -> dict[str, Any]:
+    """Return the parameters of sampling that both engines share, by vLLM's names."""
+    params = {
+        name: default if (sent := getattr(body, name, None)) is None else sent for name, default in _SAMPLING.items()
+    }
+    if isinstance(params["stop"], str):
+        params["stop"] = [params["stop"]]
+    params |= {name: value for name in _ONLY_IF_SENT if (value := getattr(body, name)) is not None}
+    if params.get("seed") == -1:
+        del params["seed"]
+    if params["temperature"] == 0:
+        params |= _GREEDY
+    return params
+
+
+def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:
+    return loaded.name if body.model is None else body.model
+
+
+def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
+    params = _sampling(body) | {
+        "max_tokens": _max_tokens(loaded, body, prompt),
+        "output_kind": 1 if body.stream else 2,
+        "skip_clone": True,
+    }
+    if (logprobs := body.logprobs_wanted()) is not None:
+        params["logprobs"] = logprobs
+    blocks.add(orjson.dumps({"request_id": request_id})[:-1] + b',"token_ids":')
+    blocks.add_json(prompt.ids)
+    blocks.add(b',"token_offsets":')
+    blocks.add_json(prompt.spans)
+    rest = {
+        "features": None,
+        "content_parts": None,
+        "sampling_params": params,
+        "model": _model(loaded, body),
+        "reasoning_ended": None,
+        "reasoning_parser_kwargs": None,
+        "return_token_ids": None,
+        "output_mode": "tokens",
+        "stream": bool(body.stream),
+        "stream_options": body.stream_options,
+        "cache_salt": body.cache_salt,
+        "priority": body.priority or 0,
+        "kv_transfer_params": body.kv_transfer_params,
+        "ec_transfer_params": body.ec_transfer_params,
+    }
+    blocks.add(b"," + orjson.dumps(rest)[1:])
+
+
+def _sglang(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
+    if (body.n or 1) > 1:
+        raise ServiceError("invalid_option", "one answer a request is rendered; leave n out", "n")
+    params = _sampling(body) | {"max_new_tokens": _max_tokens(loaded, body, prompt)}
+    for name in ("bad_words", "skip_reading_prefix_cache"):
+        del params[name]
+    logprobs = body.logprobs_wanted()
+    rest = {
+        "sampling_params": params,
+        "stream": bool(body.stream),
+        "return_logprob": logprobs is not None,
+        "logprob_start_len": -1,
+        "top_logprobs_num": logprobs or 0,
+        "return_hidden_states": False,
+        "model": _model(loaded, body),
+        "cache_salt": body.cache_salt,
+        "extra_key": None,
+        "priority": body.priority or 0,
+    }
+    blocks.add(orjson.dumps({"rid": request_id})[:-1] + b',"input_ids":')
+    blocks.add_json(prompt.ids)
+    blocks.add(b"," + orjson.dumps(rest)[1:])

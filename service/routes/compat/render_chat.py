@@ -1,0 +1,110 @@
+"""``POST /v1/chat/completions/render`` as vLLM has it: a chat to what an engine generates from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import FastAPI
+from pydantic import Field
+
+from service.errors import ServiceError
+from service.http.response_json import Answer
+from service.routes.compat import generation, vllm
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.variables import Variables
+from service.routes.json_route import post
+from service.schemas.fields import Object
+from service.schemas.requests import LEFT_TO_RIGHT, Example, list_of, narrow
+from service.state import State
+
+PATH = "/v1/chat/completions/render"
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+_OVERLAID = ("add_generation_prompt", "continue_final_message", "documents", "reasoning_effort")
+"""Variables of the template that have a field of their own, which wins."""
+
+
+class VllmRenderChatRequest(GenerationFields):
+    """A request for a chat completion. Fields that are not named here are ignored."""
+
+    messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
+    tools: list[Object] | None = Field(None, description="Functions for the template.")
+    tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = Field(
+        None, description="The template's variable `tool_choice`, if there are tools."
+    )
+    reasoning_effort: Effort | None = Field(
+        None, description="The template's variable, and `enable_thinking` if the caller does not set that."
+    )
+    chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
+    documents: list[Object] | None = Field(None, description="Documents for the template.")
+    add_generation_prompt: bool | None = Field(
+        None, description="End with the beginning of the next turn: true, unless the last message goes on."
+    )
+    continue_final_message: bool | None = Field(None, description="End within the last message.")
+    add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text, too.")
+    max_completion_tokens: int | None = Field(None, ge=0)
+    max_tokens: int | None = Field(None, ge=0)
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a chat": Example("what an engine generates from", {"messages": [{"role": "user", "content": "Hello"}]}),
+        "parts": Example(
+            "text parts, as routers send them",
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "warmup"}]}], "max_tokens": 1},
+        ),
+        "an image": Example(
+            "refused by its type",
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]},
+            status=400,
+        ),
+    }
+
+    def renders(self) -> bool:
+        """Tell that there is a chat."""
+        return True
+
+    def most_tokens(self) -> int | None:
+        """Return the newer field, or the older."""
+        return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+
+    def logprobs_wanted(self) -> int | None:
+        """Return how many alternatives there are to be, if any are."""
+        return (self.top_logprobs or 0) if self.logprobs else None
+
+
+def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str = "") -> Answer:
+    """Render a chat, as vLLM's `/v1/chat/completions/render`: the answer is what an engine generates from."""
+    generation.refuse_unhonoured(body)
+    if body.add_generation_prompt and body.continue_final_message:
+        raise ServiceError(
+            "invalid_option",
+            "Cannot set both `continue_final_message` and `add_generation_prompt` to True.",
+            "continue_final_message",
+        )
+    loaded = state.registry.of_model(body.model)
+    variables = Variables(
+        {name: value for name, value in (body.chat_template_kwargs or {}).items() if name not in _OVERLAID}
+    )
+    if body.reasoning_effort is not None:
+        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    if body.tools:
+        variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
+    encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, documents=body.documents)
+    spans: Any = encoded.spans if body.return_token_offsets else None
+    ids = encoded.ids
+    if body.add_special_tokens:
+        ids, spans = vllm.framed(loaded, ids, spans)
+    return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
+    post(
+        *(app, state, PATH, vllm_render_chat, model, GenerateRequest),
+        dialect=vllm.dialect,
+        responses=vllm.RESPONSES,
+        negotiate=generation.named_by_header(state, model, vllm_render_chat),
+    )

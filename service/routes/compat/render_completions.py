@@ -1,0 +1,108 @@
+"""``POST /v1/completions/render`` as vLLM has it: prompts, or their ids, to what an engine generates from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from fastapi import FastAPI
+from pydantic import Field, RootModel
+
+from service.errors import ServiceError, from_core
+from service.http.response_json import Answer
+from service.registry.served import ServedTokenizer
+from service.routes.compat import generation, prompts, vllm
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.json_route import post
+from service.schemas.fields import Id
+from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, either, list_of, narrow
+from service.state import State
+from tokenizer_core import TokdError
+
+PATH = "/v1/completions/render"
+_MAX_TOKENS = 16
+"""OpenAI's default."""
+
+
+class VllmRenderCompletionRequest(GenerationFields):
+    """A request for completions. Fields that are not named here are ignored."""
+
+    prompt: Annotated[str | list[str] | list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(
+        description="A text, ids, or a list of either. Literals of special tokens in texts become tokens."
+    )
+    add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
+    max_tokens: int | None = Field(None, ge=0, description="16 by default.")
+    logprobs: int | None = None
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a prompt": Example("a list with one request", {"prompt": "Hello, world"}),
+        "prompts": Example("a request for each", {"prompt": ["one", "one two"]}),
+        "ids": Example("taken as they are", {"prompt": [40, 41, 42], "max_tokens": 8}),
+        "beams": Example("refused, as in vLLM", {"prompt": "Hi", "use_beam_search": True}, status=400),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many prompts."""
+        return type(self.prompt) is list and len(self.prompt) > INLINE_ITEMS
+
+    def cut_by(self) -> tuple[str | None, ...]:
+        """Return the model."""
+        return (self.model,)
+
+    def most_tokens(self) -> int | None:
+        """Return what is asked for, or OpenAI's default."""
+        return _MAX_TOKENS if self.max_tokens is None else self.max_tokens
+
+    def logprobs_wanted(self) -> int | None:
+        """Return how many alternatives there are to be, if any are."""
+        return self.logprobs
+
+
+class GenerateRequests(RootModel[list[GenerateRequest]]):
+    """One request for each prompt."""
+
+
+def vllm_render_completions(state: State, body: VllmRenderCompletionRequest, request_id: str = "") -> Answer:
+    """Turn prompts into what an engine generates from, as vLLM's `/v1/completions/render`."""
+    generation.refuse_unhonoured(body)
+    loaded = state.registry.of_model(body.model)
+    prompt: Any = body.prompt
+    if prompt == []:
+        raise ServiceError("invalid_value", "send at least one prompt", "prompt")
+    many = isinstance(prompt, list) and not isinstance(prompt[0], int)
+    given = prompt if many else [prompt]
+    total = sum(len(each) for each in given if isinstance(each, list))
+    if total > state.settings.max_ids:
+        raise ServiceError("too_many_ids", f"there are more than {state.settings.max_ids} ids", "prompt")
+    found = [_prompt(loaded, body, each, f"prompt[{at}]" if many else "prompt") for at, each in enumerate(given)]
+    return generation.answer(state, loaded, body, found, f"cmpl-{request_id}", is_list=True)
+
+
+def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: str | list[int], path: str) -> Prompt:
+    wants_spans, framed = bool(body.return_token_offsets), body.add_special_tokens is not False
+    if isinstance(given, str):
+        if not wants_spans:
+            return Prompt(prompts.encode(loaded, given, add_special_tokens=framed, path=path))
+        try:
+            found = loaded.tokenizer.offsets(given, "char", special_tokens="parse", add_special_tokens=framed)
+        except TokdError as error:
+            raise from_core(error, path) from error
+        return Prompt(found.ids, found.spans)
+    vocabulary = loaded.tokenizer.parts.vocabulary
+    for at, id in enumerate(given):
+        if id >= loaded.tokenizer.vocab_size and vocabulary.token_bytes(id) is None:
+            raise ServiceError("unknown_token_id", f"no token has the id {id}", f"{path}[{at}]")
+    return Prompt(np.array(given, np.uint32))
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    max_ids, max_items = state.settings.max_ids, state.settings.max_items
+    prompt = either(str, list_of(str, max_items), list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
+    model = narrow(VllmRenderCompletionRequest, prompt=prompt)
+    post(
+        *(app, state, PATH, vllm_render_completions, model, GenerateRequests),
+        dialect=vllm.dialect,
+        responses=vllm.RESPONSES,
+        negotiate=generation.named_by_header(state, model, vllm_render_completions),
+    )

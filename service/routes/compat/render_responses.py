@@ -1,0 +1,73 @@
+"""``POST /v1/responses/render`` as vLLM has it: OpenAI's input items to what an engine generates from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from fastapi import FastAPI
+from pydantic import Field
+
+from service.http.response_json import Answer
+from service.routes.compat import generation, openai, openai_items, vllm
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.openai import OpenaiRequest
+from service.routes.compat.parts import Uncountable
+from service.routes.json_route import post
+from service.schemas.fields import Object
+from service.schemas.requests import Example, either, list_of, narrow
+from service.state import State
+
+PATH = "/v1/responses/render"
+
+
+class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
+    """A request for a response. Fields that are not named here are ignored."""
+
+    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
+    max_output_tokens: int | None = Field(None, ge=0)
+    top_logprobs: int | None = None
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "a text": Example("what an engine generates from", {"input": "Tell me a joke."}),
+        "a state": Example("refused: nothing is kept here", {"input": "Hi", "previous_response_id": "r1"}, status=400),
+    }
+
+    def most_tokens(self) -> int | None:
+        """Return what is asked for."""
+        return self.max_output_tokens
+
+    def logprobs_wanted(self) -> int | None:
+        """Return how many alternatives there are to be, if any are."""
+        return self.top_logprobs
+
+
+def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem as vLLM does, which has OpenAI's type for a state that it does not keep."""
+    status, body = vllm.dialect(problem)
+    if problem["path"] in openai.STATE:
+        body["error"]["type"] = "invalid_request_error"
+    return status, body
+
+
+def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request_id: str = "") -> Answer:
+    """Render OpenAI's input items, as vLLM's `/v1/responses/render`."""
+    generation.refuse_unhonoured(body)
+    loaded = state.registry.of_model(body.model)
+    conversation, tools, variables = openai.read(loaded, body, Uncountable(skip=False))
+    literals = state.engines.literals(body.model, loaded.name)
+    continues = openai_items.goes_on(body.input)
+    encoded = conversation.encode(loaded, state.settings, tools, variables, continues=continues, literals=literals)
+    spans = encoded.spans if body.return_token_offsets else None
+    return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"resp_{request_id}")
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    model = narrow(VllmRenderResponseRequest, input=either(str, list_of(Object, state.settings.max_items), None))
+    post(
+        *(app, state, PATH, vllm_render_responses, model, GenerateRequest),
+        dialect=dialect,
+        responses=vllm.RESPONSES,
+        negotiate=generation.named_by_header(state, model, vllm_render_responses),
+    )
