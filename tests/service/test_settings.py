@@ -37,6 +37,8 @@ OTHER = {
     "artifacts": ("a/b", "c"),
     "default_tokenizer": "c",
     "models": ("a/b=c", "d=c"),
+    "render": ("a/b=sglang",),
+    "literals": ("a/b=engine", "*=text"),
     "chat_literals": "reject",
     "chat_parse": True,
     "content_format": "string",

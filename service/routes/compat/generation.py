@@ -23,6 +23,7 @@ from service.routes.texts import Array, Ids
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
 from service.state import State
+from tokenizer_core import Side
 
 _SAMPLING: dict[str, Any] = {
     "presence_penalty": 0.0,
@@ -57,7 +58,7 @@ class GenerationFields(RequestBody):
     truncate_prompt_tokens: int | None = Field(
         None, ge=-1, description="Keep so many ids of the prompt; -1 is as many as the model takes."
     )
-    truncation_side: Literal["left", "right"] | None = Field(
+    truncation_side: Side | None = Field(
         None, description="Keep the last ids (`left`) or the first (`right`); the default is the tokenizer's."
     )
     return_token_offsets: bool | None = Field(None, description="Also return the span of each id in code points.")

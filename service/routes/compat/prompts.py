@@ -42,6 +42,16 @@ def decode(loaded: ServedTokenizer, tokens: Sequence[int], *, skip_special_token
         raise from_core(error, path) from error
 
 
+def ids_of(loaded: ServedTokenizer, ids: Sequence[int], path: str) -> Ids:
+    """Return ids that a request gives; each has a token, or decoding refuses it.
+
+    Errors:
+        ``unknown_token_id``
+    """
+    decode(loaded, ids, skip_special_tokens=False, path=path)
+    return np.array(ids, np.uint32)
+
+
 def refuse_template(template: object) -> None:
     """Refuse a template that comes with a request.
 

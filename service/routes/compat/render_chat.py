@@ -21,8 +21,8 @@ PATH = "/v1/chat/completions/render"
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
-_OVERLAID = ("add_generation_prompt", "continue_final_message", "documents", "reasoning_effort")
-"""Variables of the template that have a field of their own, which wins."""
+_OVERLAID = ("add_generation_prompt", "continue_final_message")
+"""Variables of the template that have a field of their own, which always wins."""
 
 
 class VllmRenderChatRequest(GenerationFields):

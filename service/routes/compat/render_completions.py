@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 from fastapi import FastAPI
 from pydantic import Field, RootModel
 
@@ -88,11 +87,7 @@ def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: s
         except TokdError as error:
             raise from_core(error, path) from error
         return Prompt(found.ids, found.spans)
-    vocabulary = loaded.tokenizer.parts.vocabulary
-    for at, id in enumerate(given):
-        if id >= loaded.tokenizer.vocab_size and vocabulary.token_bytes(id) is None:
-            raise ServiceError("unknown_token_id", f"no token has the id {id}", f"{path}[{at}]")
-    return Prompt(np.array(given, np.uint32))
+    return Prompt(prompts.ids_of(loaded, given, path))
 
 
 def mount(app: FastAPI, state: State) -> None:

@@ -59,9 +59,6 @@ class SglangTokenizeRequest(RequestBody):
         "one prompt": Example("ids and their number", {"prompt": "Hello, world"}),
         "many prompts": Example("one list of ids a prompt", {"prompt": ["one", "one two"]}),
         "a chat": Example("with the assistant's turn begun", {"messages": [{"role": "user", "content": "Hello"}]}),
-        "both": Example(
-            "one of them", {"prompt": "Hi", "messages": [{"role": "user", "content": "Hello"}]}, status=400
-        ),
         "another model": Example("no such model is served", {"model": "someone/else", "prompt": "Hi"}, status=404),
     }
 
@@ -212,8 +209,8 @@ def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
         return tokenize_chat(state, loaded, body, body.messages)
     if body.prompt is not None and body.messages is None:
         return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens is not False)
-    field = "prompt" if body.prompt is None else "messages"
-    raise ServiceError("invalid_option", "Exactly one of 'prompt' or 'messages' must be provided.", field)
+    code, field = ("missing_field", "prompt") if body.prompt is None else ("invalid_option", "messages")
+    raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)
 
 
 def sglang_detokenize(state: State, body: SglangDetokenizeRequest) -> Answer:

@@ -14,7 +14,7 @@ from service.errors import ServiceError
 from service.http.response_json import Answer, TokenStrings
 from service.registry.served import ServedTokenizer
 from service.routes import chats
-from service.routes.compat import prompts, vllm_messages
+from service.routes.compat import prompts, required_prefix, vllm_messages
 from service.routes.compat.dialects import error_info
 from service.routes.compat.variables import FIELD, Variables
 from service.routes.json_route import error_responses, post
@@ -48,6 +48,9 @@ class VllmTokenizeRequest(RequestBody):
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
     tools: list[Object] | None = Field(None, description="Tools for the template.")
     return_token_strs: bool | None = Field(False, description="Also return every token as the vocabulary writes it.")
+    required_prefix_token_ids: list[Id] | None = Field(
+        None, description="Ids that the chat begins with in place of its own up to the assistant's last turn."
+    )
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -194,6 +197,20 @@ def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None) -> tup
     return np.concatenate((before, ids, after)), spans
 
 
+def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object]) -> Ids:
+    def encode(messages: list[Object], options: ChatFields) -> Ids:
+        ids = encode_chat(state, loaded, options, messages, Variables(body.chat_template_kwargs)).ids
+        return framed(loaded, ids)[0] if body.add_special_tokens else ids
+
+    whole = encode(chat, body)
+    if not body.required_prefix_token_ids:
+        return whole
+    prefix = prompts.ids_of(loaded, body.required_prefix_token_ids, required_prefix.FIELD)
+    closed = body.model_copy(update={"add_generation_prompt": False, "continue_final_message": False})
+    past = encode(list(required_prefix.history(chat)), closed)
+    return required_prefix.continued(prefix, past, whole, required_prefix.ends_of_turns(loaded, past))
+
+
 def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), prompts.max_model_len(loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
@@ -202,7 +219,11 @@ def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Ans
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    to_tokenize = narrow(VllmTokenizeRequest, messages=list_of(Object, state.settings.max_items) | None)
+    to_tokenize = narrow(
+        VllmTokenizeRequest,
+        messages=list_of(Object, state.settings.max_items) | None,
+        required_prefix_token_ids=list_of(Id, state.settings.max_ids) | None,
+    )
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
     said: Any = {"dialect": dialect, "responses": RESPONSES}
     post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, **said)
@@ -214,8 +235,9 @@ def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
     prompts.refuse_template(body.chat_template)
     loaded = state.registry.of_model(body.model)
     if body.messages is not None:
-        ids = encode_chat(state, loaded, body, body.messages, Variables(body.chat_template_kwargs)).ids
-        return _answer(loaded, body, framed(loaded, ids)[0] if body.add_special_tokens else ids)
+        return _answer(loaded, body, _chat_ids(state, loaded, body, body.messages))
+    if body.required_prefix_token_ids is not None:
+        raise ServiceError("invalid_option", "a prefix goes with messages, not with a prompt", required_prefix.FIELD)
     if body.prompt is None:
         raise ServiceError("missing_field", "this field is required", "prompt")
     is_framed = body.add_special_tokens is not False

@@ -30,6 +30,10 @@ def test_every_route_has_its_need_and_every_need_its_route(client: TestClient) -
     assert {path for path, need in NEEDS.items() if need is OPEN} == {
         "/healthz",
         "/readyz",
+        "/health",
+        "/ping",
+        "/version",
+        "/_sglang_renderer/ready",
         "/metrics",
         "/docs",
         "/openapi.json",

@@ -1,0 +1,318 @@
+"""The render routes: what an engine generates from, in the shapes of vLLM and of sglang-renderer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.registry.engines import Engines
+from service.routes.compat.generation import GenerateRequest, SglangGenerateRequest
+from service.setting_values import InvalidSetting
+from service.settings import Settings
+from tests.service.conftest import MakeClient
+from tests.service.routes.compat.counting import FUNCTION, SCHEMA, TEMPLATE, TOOLS, call
+from tokenizer_core import Tokenizer
+
+CHAT, COMPLETIONS = "/v1/chat/completions/render", "/v1/completions/render"
+MESSAGES, RESPONSES = "/v1/messages/render", "/v1/responses/render"
+HELLO = [{"role": "user", "content": "the quick brown fox"}]
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def client(make_client: MakeClient, framed: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    path = tmp_path_factory.mktemp("render") / "acme"
+    framed.with_template(TEMPLATE).save(path)
+    return make_client(
+        artifacts=(str(path),),
+        models=("Acme/*=acme", "Acme/one=acme"),
+        render=("Acme/sglang=sglang",),
+        literals=("Acme/engine*=engine",),
+    )
+
+
+@pytest.fixture(scope="module")
+def ask(client: TestClient) -> Ask:
+    def post(path: str, status: int = 200, headers: dict[str, str] | None = None, **body: Any) -> Any:
+        answer = client.post(path, json=body, headers=headers)
+        assert answer.status_code == status, answer.text
+        if status != 200:
+            assert list(answer.json()) == ["error"]
+            assert list(answer.json()["error"]) == ["message", "type", "param", "code"]
+            assert answer.json()["error"]["code"] == status
+            return answer.json()["error"]
+        return answer.json()
+
+    return post
+
+
+def test_a_chat_has_the_ids_of_tokenize_and_the_members_of_vllm(ask: Ask) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"messages": HELLO},
+        {"messages": HELLO, "tools": TOOLS},
+        {"messages": [*HELLO, {"role": "assistant", "content": "jumps"}], "continue_final_message": True},
+        {"messages": HELLO, "add_generation_prompt": False},
+        {"messages": HELLO, "add_special_tokens": True},
+        {"messages": [{"role": "assistant", "content": None, "tool_calls": [call("c", '{"b": 1, "a": 2}')]}]},
+        {"messages": HELLO, "chat_template_kwargs": {"reasoning_effort": "x"}},
+    ]
+    for body in bodies:
+        found = ask(CHAT, **body)
+        assert list(found) == list(GenerateRequest.model_fields)
+        GenerateRequest.model_validate(found)
+        assert found["token_ids"] == ask("/tokenize", **body)["tokens"]
+        assert (found["features"], found["output_mode"], found["model"]) == (None, "tokens", "acme")
+
+
+def test_the_warm_up_of_llm_d_is_answered_and_its_image_refused_by_name(ask: Ask) -> None:
+    text = [{"role": "user", "content": [{"type": "text", "text": "warmup"}]}]
+    assert ask(CHAT, model="Acme/one", messages=text)["token_ids"]
+    image = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]}]
+    error = ask(CHAT, 400, model="Acme/one", messages=image)
+    assert (error["type"], error["param"]) == ("BadRequestError", "messages[0].content[0].type")
+    assert "image_url" in error["message"]
+
+
+def test_what_an_engine_needs_is_copied_and_what_nobody_knows_ignored(ask: Ask) -> None:
+    sent = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "cache_salt": "salt",
+        "priority": 3,
+        "kv_transfer_params": {"a": [1]},
+        "ec_transfer_params": {"b": None},
+    }
+    found = ask(CHAT, messages=HELLO, tools=TOOLS, tool_choice="auto", mm_payload="none", nobody="knows", **sent)
+    assert {name: found[name] for name in sent} == sent
+    assert found["sampling_params"]["output_kind"] == 1
+    assert ask(CHAT, messages=HELLO)["sampling_params"] == {
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "repetition_penalty": 1.0,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+        "stop": [],
+        "stop_token_ids": [],
+        "bad_words": [],
+        "skip_reading_prefix_cache": False,
+        "max_tokens": (1 << 31) - 1 - len(ask(CHAT, messages=HELLO)["token_ids"]),
+        "output_kind": 2,
+        "skip_clone": True,
+    }
+
+
+def test_sampling_is_that_of_the_caller(ask: Ask) -> None:
+    sent = {"temperature": 0.5, "top_k": 4, "seed": 7, "stop": "x", "stop_token_ids": [1], "min_p": 0.1, "top_p": 0.3}
+    params = ask(CHAT, messages=HELLO, logprobs=True, top_logprobs=2, max_tokens=5, max_completion_tokens=3, **sent)
+    params = params["sampling_params"]
+    assert params.items() >= {**sent, "stop": ["x"], "logprobs": 2, "max_tokens": 3}.items()
+    greedy = ask(CHAT, messages=HELLO, temperature=0, top_p=0.3, top_k=9, min_p=0.5, seed=-1)["sampling_params"]
+    assert greedy.items() >= {"temperature": 0, "top_p": 1.0, "top_k": 0, "min_p": 0.0}.items()
+    assert "seed" not in greedy
+
+
+def test_effort_sets_thinking_unless_the_caller_does(ask: Ask) -> None:
+    def ids(**body: Any) -> Any:
+        return ask(CHAT, messages=HELLO, **body)["token_ids"]
+
+    def by_variables(**variables: Any) -> Any:
+        return ask("/tokenize", messages=HELLO, chat_template_kwargs=variables)["tokens"]
+
+    assert ids(reasoning_effort="none") == by_variables(reasoning_effort="none", enable_thinking=False)
+    assert ids(reasoning_effort="low") == by_variables(reasoning_effort="low", enable_thinking=True)
+    both = ids(reasoning_effort="none", chat_template_kwargs={"enable_thinking": 5})
+    assert both == by_variables(reasoning_effort="none", enable_thinking=5)
+    assert ids(reasoning_effort="low", chat_template_kwargs={"reasoning_effort": "high"}) == ids(reasoning_effort="low")
+
+
+def test_the_order_of_keys_is_that_of_the_text(ask: Ask) -> None:
+    turned = dict(reversed(SCHEMA.items()))
+    other = [{"type": "function", "function": {**FUNCTION, "parameters": turned}}]
+    assert ask(CHAT, messages=HELLO, tools=TOOLS)["token_ids"] != ask(CHAT, messages=HELLO, tools=other)["token_ids"]
+    # The order of a tool's own fields is vLLM's, whatever the caller's is.
+    swapped = [{"function": dict(reversed(FUNCTION.items())), "type": "function"}]
+    assert ask(CHAT, messages=HELLO, tools=TOOLS)["token_ids"] == ask(CHAT, messages=HELLO, tools=swapped)["token_ids"]
+
+
+def test_prompts_and_ids_are_a_list_of_requests(ask: Ask, framed: Tokenizer) -> None:
+    ids = framed.encode("the fox").tolist()
+    for prompt, count in (("the fox", 1), (["the fox", "a"], 2), (ids, 1), ([ids, ids[:1], ids], 3)):
+        found = ask(COMPLETIONS, prompt=prompt, headers={"x-request-id": "r"}, add_special_tokens=False)
+        names = ["cmpl-r"] if count == 1 else [f"cmpl-r-{at}" for at in range(count)]
+        assert [each["request_id"] for each in found] == names
+        assert found[0]["token_ids"] == ids
+        assert found[0]["sampling_params"]["max_tokens"] == 16
+    (found,) = ask(COMPLETIONS, prompt="the fox", return_token_offsets=True, add_special_tokens=False)
+    assert found["token_offsets"] == framed.offsets("the fox").spans.tolist()
+    assert ask(COMPLETIONS, 400, prompt=[])["param"] == "prompt"
+    assert ask(COMPLETIONS, 400, prompt=[[1], [1 << 29]])["param"] == "prompt[1][0]"
+    assert ask(COMPLETIONS, 400, prompt="", add_special_tokens=False)["message"] == "No token_ids rendered"
+
+
+def test_the_id_is_of_the_header_then_of_the_body(ask: Ask) -> None:
+    assert ask(CHAT, messages=HELLO, request_id="b", headers={"x-request-id": "h"})["request_id"] == "chatcmpl-h"
+    assert ask(CHAT, messages=HELLO, request_id="b")["request_id"] == "chatcmpl-b"
+    assert ask(CHAT, messages=HELLO)["request_id"] != ask(CHAT, messages=HELLO)["request_id"]
+
+
+def test_ids_are_truncated_on_the_side_that_is_asked_for(ask: Ask) -> None:
+    whole = ask(CHAT, messages=HELLO, return_token_offsets=True)
+    ids, spans = whole["token_ids"], whole["token_offsets"]
+    assert len(spans) == len(ids)
+    left = ask(CHAT, messages=HELLO, return_token_offsets=True, truncate_prompt_tokens=3, truncation_side="left")
+    right = ask(CHAT, messages=HELLO, return_token_offsets=True, truncate_prompt_tokens=3, truncation_side="right")
+    assert (left["token_ids"], left["token_offsets"]) == (ids[-3:], spans[-3:])
+    assert (right["token_ids"], right["token_offsets"]) == (ids[:3], spans[:3])
+    assert ask(CHAT, messages=HELLO, truncate_prompt_tokens=-1)["token_ids"] == ids
+    assert ask(CHAT, 400, messages=HELLO, truncate_prompt_tokens=0)["message"] == "No token_ids rendered"
+    assert ask(CHAT, 400, messages=HELLO, truncate_prompt_tokens=-2)["param"] == "truncate_prompt_tokens"
+    assert ask(CHAT, 400, messages=HELLO, truncate_prompt_tokens=1 << 40)["param"] == "truncate_prompt_tokens"
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"use_beam_search": True}, "use_beam_search"),
+    ({"chat_template": "{{ messages }}"}, "chat_template"),
+    ({"required_prefix_token_ids": [1]}, "required_prefix_token_ids"),
+    ({"add_generation_prompt": True, "continue_final_message": True}, "continue_final_message"),
+    ({"reasoning_effort": "loud"}, "reasoning_effort"),
+    ({"temperature": "hot"}, "temperature"),
+    ({"max_tokens": -1}, "max_tokens"),
+    ({"cache_salt": ""}, "cache_salt"),
+    ({"tools": [{"type": "function"}]}, "tools[0].function"),
+    ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "param"), REFUSED)
+def test_what_is_wrong_is_400_in_vllm_s_shape(ask: Ask, wrong: dict[str, Any], param: str) -> None:
+    assert ask(CHAT, 400, **{"messages": HELLO, **wrong})["param"] == param
+
+
+def test_a_model_that_is_not_there_and_another_media_type(ask: Ask, client: TestClient) -> None:
+    error = ask(CHAT, 404, model="nobody", messages=HELLO)
+    assert (error["type"], error["param"]) == ("NotFoundError", "model")
+    answer = client.post(CHAT, content=b'{"messages":[]}', headers={"content-type": "text/plain"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, 400)
+
+
+def test_anthropic_s_messages_are_read_as_vllm_reads_them(ask: Ask) -> None:
+    def ids(messages: list[dict[str, Any]], **body: Any) -> Any:
+        return ask(MESSAGES, messages=messages, max_tokens=9, **body)["token_ids"]
+
+    def chat(messages: list[dict[str, Any]], **body: Any) -> Any:
+        return ask(CHAT, messages=messages, **body)["token_ids"]
+
+    billing = {"type": "text", "text": "x-anthropic-billing-header: cc=1"}
+    system = [billing, {"type": "text", "text": "be "}, {"type": "text", "text": "brief"}]
+    assert ids(HELLO, system=system) == chat([{"role": "system", "content": "be brief"}, *HELLO])
+    assert ids([*HELLO, *HELLO]) == chat([*HELLO, *HELLO])
+    use = {"type": "tool_use", "id": "t", "name": "weather", "input": {"b": 1, "a": 2}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "sun"}]}
+    turns = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "text", "text": "q"}, result]},
+    ]
+    assert ids(turns) == chat(
+        [
+            {"role": "assistant", "content": [], "tool_calls": [call("t", '{"b": 1, "a": 2}')]},
+            {"role": "tool", "tool_call_id": "t", "content": "sun"},
+            {"role": "user", "content": "q"},
+        ]
+    )
+    last = [*HELLO, {"role": "assistant", "content": "jumps"}]
+    assert ids(last) == chat(last)
+    assert ids(HELLO, thinking={"type": "disabled"}) == chat(HELLO, reasoning_effort="none")
+    assert ids(HELLO, output_config={"effort": "low"}) == chat(HELLO, reasoning_effort="low")
+    found = ask(MESSAGES, messages=HELLO, max_tokens=9, stop_sequences=["a", "b"])
+    assert found["sampling_params"].items() >= {"max_tokens": 9, "stop": ["a", "b"]}.items()
+    assert ask(MESSAGES, 400, messages=HELLO)["param"] == "max_tokens"
+    image = [{"role": "user", "content": [{"type": "image", "source": {}}]}]
+    assert "image" in ask(MESSAGES, 400, messages=image, max_tokens=9)["message"]
+
+
+def test_openai_s_items_are_read_as_vllm_reads_them(ask: Ask) -> None:
+    found = ask(RESPONSES, input="the quick brown fox", instructions="be brief", max_output_tokens=4)
+    chat = [{"role": "system", "content": "be brief"}, *HELLO]
+    assert found["token_ids"] == ask(CHAT, messages=chat)["token_ids"]
+    assert found["sampling_params"]["max_tokens"] == 4
+    error = ask(RESPONSES, 400, input="a", previous_response_id="r")
+    assert (error["type"], error["param"]) == ("invalid_request_error", "previous_response_id")
+
+
+def test_a_model_of_sglang_has_its_answer(ask: Ask) -> None:
+    found = ask(CHAT, model="Acme/sglang", messages=HELLO, logprobs=True, top_logprobs=2, max_tokens=5)
+    assert list(found) == list(SglangGenerateRequest.model_fields)
+    SglangGenerateRequest.model_validate(found)
+    assert "token_ids" not in found
+    assert found["input_ids"] == ask(CHAT, messages=HELLO)["token_ids"]
+    assert found["sampling_params"]["max_new_tokens"] == 5
+    assert (found["return_logprob"], found["top_logprobs_num"]) == (True, 2)
+    assert ask(CHAT, 400, model="Acme/sglang", messages=HELLO, n=2)["param"] == "n"
+    assert [each["rid"][-2:] for each in ask(COMPLETIONS, model="Acme/sglang", prompt=["a", "b"])] == ["-0", "-1"]
+
+
+def test_sglang_s_tokenize_takes_a_chat(client: TestClient, ask: Ask) -> None:
+    body = {"messages": HELLO, "tools": TOOLS, "reasoning_effort": "none", "chat_template_kwargs": {"x": 1}}
+    found = client.post("/v1/tokenize", json=body).json()
+    assert found["tokens"] == ask(CHAT, **body)["token_ids"]
+    assert found["count"] == len(found["tokens"])
+    for wrong in ({"messages": HELLO, "prompt": "a"}, {}):
+        answer = client.post("/v1/tokenize", json=wrong)
+        assert (answer.status_code, answer.json()["object"]) == (400, "error")
+        assert answer.json()["message"] == "Exactly one of 'prompt' or 'messages' must be provided."
+
+
+def test_literals_are_text_unless_the_model_s_setting_says_engine(ask: Ask, framed: Tokenizer) -> None:
+    eos = framed.special_tokens["<|eos|>"]
+    forged = [{"role": "user", "content": "a<|eos|>b"}]
+    for path, ids in ((CHAT, "token_ids"), ("/tokenize", "tokens"), ("/v1/tokenize", "tokens")):
+        plain = ask(path, messages=[{"role": "user", "content": "ab"}], model="Acme/one")[ids]
+        text, engine = (ask(path, messages=forged, model=model)[ids] for model in ("Acme/one", "Acme/engine-1"))
+        assert text.count(eos) == plain.count(eos)
+        assert engine.count(eos) == plain.count(eos) + 1
+
+
+def test_the_log_and_a_metric_tell_whose_literals_are_the_engine_s(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert "tokd_engine_literals 1.0" in client.get("/metrics").text
+    with caplog.at_level(logging.WARNING, "tokd"):
+        Engines(Settings(literals=("a/*=engine", "b=text")))
+    assert [record.getMessage() for record in caplog.records] == [
+        "literals of special tokens in chats for a/* become control tokens, as in the engine: a user can write them "
+        "(setting literals)"
+    ]
+
+
+@pytest.mark.parametrize("setting", ["a", "=sglang", "a=", "a=tgi"])
+def test_an_option_that_is_none_ends_the_start(setting: str) -> None:
+    with pytest.raises(InvalidSetting):
+        Engines(Settings(render=(setting,)))
+    with pytest.raises(InvalidSetting):
+        Engines(Settings(literals=("a=text", "a=engine")))
+
+
+def test_an_exact_name_wins_over_patterns_and_the_request_s_over_the_tokenizer_s() -> None:
+    engines = Engines(Settings(render=("a/*=sglang", "a/b=vllm", "own=sglang")))
+    assert [engines.render(name, "x") for name in ("a/b", "a/c", "c", None)] == ["vllm", "sglang", "vllm", "vllm"]
+    assert (engines.render("c", "own"), engines.render("a/b", "own")) == ("sglang", "vllm")
+
+
+def test_engines_are_probed_as_platforms_do(client: TestClient) -> None:
+    for path in ("/health", "/ping"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+    ready = client.get("/_sglang_renderer/ready")
+    assert (ready.status_code, ready.headers["x-sglang-renderer"]) == (204, "ready")
+    assert list(client.get("/version").json()) == ["version"]
+    models = client.get("/v1/models").json()
+    assert [model["id"] for model in models["data"]] == ["acme", "Acme/one"]
+    assert {model["root"] for model in models["data"]} == {"acme"}
+    info = client.get("/tokenizer_info").json()
+    assert (info["chat_template"], info["eos_token"]) == (TEMPLATE, "<|eos|>")
