@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+    from tokenizer_core.kv_blocks import BlockHashes, block_hashes
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
@@ -91,6 +92,7 @@ __all__ = [
     "ArtifactError",
     "ArtifactNotFound",
     "Beside",
+    "BlockHashes",
     "Bounds",
     "CacheStatistics",
     "Cancelled",
@@ -163,6 +165,7 @@ __all__ = [
     "UnknownTokenId",
     "Unsupported",
     "base_artifact",
+    "block_hashes",
     "check",
     "check_artifact",
     "counted",
@@ -209,6 +212,7 @@ _LATER = {
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),
         "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),

@@ -451,6 +451,11 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
+def block_hashes(
+    ids: npt.NDArray[np.uint32], scheme: str, block_size: int, options: str
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+    """Hash blocks of ids; ``tokenizer_core/kv_blocks.py`` says how. Options are JSON."""
+
 def portable_pattern(pattern: str) -> str:
     """Write a regular expression of tiktoken's so that Oniguruma, and a ``tokenizer.json``, mean the same by it.
 

@@ -7,13 +7,14 @@
 //! [`batch`] for many texts.
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
-//! `template` renders chats and knows who wrote every byte. `train` makes vocabularies. `unicode`, `regex`,
-//! `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and `parallel`
-//! shares work among threads. Only `py` knows Python.
+//! `template` renders chats and knows who wrote every byte. `block_hashes` names ids as the caches of engines do.
+//! `train` makes vocabularies. `unicode`, `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd`
+//! hides what depends on the machine, and `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
 pub mod block;
+pub mod block_hashes;
 mod byte_level;
 mod capacity;
 pub mod config;

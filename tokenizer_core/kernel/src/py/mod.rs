@@ -2,6 +2,7 @@
 
 mod arguments;
 mod array;
+mod block_hashes;
 mod chat;
 mod codec;
 mod decode;
@@ -45,6 +46,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
+    module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
