@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core import _kernel
-from tokenizer_core.arguments import check_unicode, integer_of
+from tokenizer_core.arguments import check_kind, check_unicode, integer_of
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.nearest import did_you_mean
 
@@ -77,8 +77,9 @@ def block_hashes(
     >>> block_hashes(range(1, 41), scheme="dynamo-xxh3/1", block_size=16).values.tolist()
     [16863443419780771464, 2287610619914608821]
     """
+    check_kind(scheme, str, "scheme")
     if scheme not in SCHEMES:
-        hint = did_you_mean(str(scheme), SCHEMES)
+        hint = did_you_mean(scheme, SCHEMES)
         raise InvalidOption(f"scheme must be one of {', '.join(SCHEMES)}{hint}", field="scheme")
     given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():

@@ -47,6 +47,7 @@ class EncodeOptions(TextOptions, total=False):
     padding_side: Side
     pad_token: str
     pad_to_multiple_of: int
+    block_hashes: Mapping[str, Any]
     parts: Sequence[Part]
 
 

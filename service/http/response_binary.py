@@ -1,8 +1,12 @@
-"""Ids as bare bytes: four little-endian bytes an id, the length of every row of a list in a header."""
+"""Ids as bare bytes: four little-endian bytes an id, the length of every row of a list in a header.
+
+Where hashes of blocks are asked for, they stand in place of the ids: eight bytes each.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from service.errors import ServiceError
 from service.http import media
@@ -24,9 +28,10 @@ def write(
     Errors:
         ``invalid_option``: something other than ids is asked for. ``too_many_items``
     """
-    if "ids" not in rows or rows.keys() - {"ids", "count"}:
+    if "ids" not in rows or rows.keys() - {"ids", "count", "block_hashes"}:
         raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
-    ids = list(rows["ids"])
+    hashes = rows.get("block_hashes")
+    ids = list(rows["ids"]) if hashes is None else [_numbers(each["values"]) for each in hashes]
     headers = [(TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
     if template is not None:
         headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))
@@ -36,5 +41,11 @@ def write(
             raise ServiceError("too_many_items", detail, "header accept")
         lengths = ",".join(str(len(row)) for row in ids)
         headers.append((media.ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")))
-    blocks = np.concatenate([np.zeros(0, "<u4"), *ids], dtype="<u4", casting="unsafe").view(np.uint8)
+    kind = "<u4" if hashes is None else "<u8"
+    blocks = np.concatenate([np.zeros(0, kind), *ids], dtype=kind, casting="unsafe").view(np.uint8)
     return Answer([blocks], tokens, loaded.hash, media.OCTETS.encode("ascii"), tuple(headers))
+
+
+def _numbers(values: list[str]) -> npt.NDArray[np.uint64]:
+    """Return hashes as they are in memory, also those that are signed."""
+    return np.array([int(value) & (1 << 64) - 1 for value in values], np.uint64)

@@ -17,6 +17,7 @@ from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes import chats
+from service.routes.hashed_blocks import hashed
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
@@ -138,7 +139,7 @@ def encode_texts(
     _require_second(request)
     if request.text_pair is not None or not set(PAIR_PARTS).isdisjoint(request.parts):
         return _encode_pairs(loaded, request, max_ids, threads, writer)
-    if request.parts == _PLAIN and _is_unshaped(request):
+    if request.parts == _PLAIN and request.block_hashes is None and _is_unshaped(request):
         rows = encode_rows(loaded.tokenizer, request, threads)
         counts = [len(row) for row in rows]
         return writer(loaded, request.text, {"ids": rows, "count": counts}, sum(counts))
@@ -173,8 +174,12 @@ def _encode_shaped(
             return (_truncated(row, own) for row, own in zip(shaped, spans, strict=True))
         return (_PARTS[part](tokenizer, row) for row in shaped)
 
-    fields: Rows = {part: made(part) for part in request.parts}
+    fields: Rows = {**{part: made(part) for part in request.parts}, **_hashed(request, shaped)}
     return writer(loaded, request.text, fields, sum(row.count for row in shaped))
+
+
+def _hashed(request: EncodeRequest, shaped: Sequence[Row]) -> Rows:
+    return hashed(request.block_hashes, (row.ids[row.pad_left : len(row.ids) - row.pad_right] for row in shaped))
 
 
 def _require_second(request: EncodeRequest) -> None:
@@ -215,7 +220,7 @@ def _encode_pairs(
     def made(part: str) -> Iterator[Any]:
         return (_part_of_pair(part, tokenizer, row, pair, side) for row, pair in zip(shaped, encoded, strict=True))
 
-    fields: Rows = {part: made(part) for part in parts}
+    fields: Rows = {**{part: made(part) for part in parts}, **_hashed(request, shaped)}
     return writer(loaded, request.text, fields, sum(row.count for row in shaped))
 
 
@@ -332,7 +337,7 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
     try:
         shaped = _shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
         unused = chats.unused(request, [chat.rendered for chat in encoded])
-        fields: Rows = {**{part: made(part) for part in request.parts}, **unused}
+        fields: Rows = {**{part: made(part) for part in request.parts}, **unused, **_hashed(request, shaped)}
         total = sum(row.count for row in shaped)
         return writer(loaded, chats.shape(request), fields, total, template=encoded[0].rendered.template)
     except TokdError as error:

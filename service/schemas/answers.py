@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.schemas.block_hashes import BlockHashesOfRow
 from service.schemas.fields import Span, drop_default
 from tokenizer_core import Side
 
@@ -64,6 +65,7 @@ class EncodeAnswer(Answer):
     reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
         "Literals that were encoded as text."
     )
+    block_hashes: BlockHashesOfRow | list[BlockHashesOfRow] = _if_asked("The hashes of the blocks of the ids.")
     truncated: Truncated | list[Truncated | list[Truncated | None] | None] | None = _if_asked(
         "What `max_length` cut, of a pair for each text; null if nothing."
     )

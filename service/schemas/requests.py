@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from service.schemas.block_hashes import BLOCK_HASHES
 from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens, drop_default
 from tokenizer_core import Padding, Side, Truncation, Unit
 
@@ -241,6 +242,7 @@ class EncodeRequest(TextOrChatRequest):
         "the second and null for neither; answers to pairs have both unless `return` is sent, and their spans are in "
         "the own text of each id.",
     )
+    block_hashes: Object | None = BLOCK_HASHES
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )
@@ -281,7 +283,7 @@ class EncodeRequest(TextOrChatRequest):
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
-        return not {"ids", "count"}.issuperset(self.parts)
+        return self.block_hashes is not None or not {"ids", "count"}.issuperset(self.parts)
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""

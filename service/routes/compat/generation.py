@@ -18,8 +18,10 @@ from service.http.response_json import Answer, Blocks
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes.compat import prompts
+from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
 from service.routes.texts import Array, Ids
+from service.schemas.block_hashes import BLOCK_HASHES, BlockHashesOfRow
 from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
 from service.state import State
@@ -87,6 +89,7 @@ class GenerationFields(RequestBody):
     spaces_between_special_tokens: bool | None = None
     prompt_logprobs: int | None = None
     structured_outputs: Object | None = None
+    block_hashes: Object | None = BLOCK_HASHES
     use_beam_search: bool | None = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
     required_prefix_token_ids: Any = Field(None, description="Refused.")
@@ -121,6 +124,7 @@ class GenerateRequest(BaseModel):
     priority: int
     kv_transfer_params: Object | None
     ec_transfer_params: Object | None
+    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
 
 
 class SglangGenerateRequest(BaseModel):
@@ -138,6 +142,7 @@ class SglangGenerateRequest(BaseModel):
     cache_salt: str | None
     extra_key: None
     priority: int
+    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
 
 
 class Prompt(NamedTuple):
@@ -247,6 +252,10 @@ def _sampling(body: GenerationFields) -> dict[str, Any]:
     return params
 
 
+def _hashed(body: GenerationFields, prompt: Prompt) -> dict[str, Any]:
+    return {} if body.block_hashes is None else {FIELD: hashes_of(body.block_hashes, prompt.ids)}
+
+
 def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:
     return loaded.name if body.model is None else body.model
 
@@ -278,6 +287,7 @@ def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, promp
         "priority": body.priority or 0,
         "kv_transfer_params": body.kv_transfer_params,
         "ec_transfer_params": body.ec_transfer_params,
+        **_hashed(body, prompt),
     }
     blocks.add(b"," + orjson.dumps(rest)[1:])
 
@@ -300,6 +310,7 @@ def _sglang(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, pro
         "cache_salt": body.cache_salt,
         "extra_key": None,
         "priority": body.priority or 0,
+        **_hashed(body, prompt),
     }
     blocks.add(orjson.dumps({"rid": request_id})[:-1] + b',"input_ids":')
     blocks.add_json(prompt.ids)
