@@ -76,7 +76,7 @@ _ROUTES = (
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None) -> App:
     """Build a server's application; it is ready when this returns.
 
     Raises:

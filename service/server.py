@@ -9,17 +9,18 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
+from service.admission.limits import Limits
 from service.admission.memory import give_back_large
-from service.app import create_app
+from service.app import App, create_app
 from service.auth import Guard, require_keys
 from service.http.protocol import END_SECONDS, BoundedProtocol
 from service.http.uvicorn_internals import require_uvicorn
@@ -61,7 +62,7 @@ def run(settings: Settings) -> None:
             give_back_large()
             app = _gc_frozen(create_app(settings))
             with supervised_worker(settings):
-                uvicorn.run(partial(_with_second_interrupt, app), factory=True, **_options(settings))
+                uvicorn.run(partial(_with_signals, app), factory=True, **_options(settings))
         else:
             _run_workers(settings)
     finally:
@@ -157,19 +158,34 @@ def _remove_stale_socket(path: Path) -> None:
     raise InvalidSetting("uds", f"{path}: another server listens there; end it or name another path")
 
 
-def create_worker() -> FastAPI:
+def create_worker() -> App:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
     end_with_parent(signal.SIGTERM)
     # The one above them says so; a terminal that is closed tells all of them.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     give_back_large()
-    return _with_second_interrupt(_gc_frozen(create_app(Settings.load())))
+    return _with_signals(_gc_frozen(create_app(Settings.load())))
 
 
-def _with_second_interrupt(app: FastAPI) -> FastAPI:
+def _with_signals(app: App) -> App:
+    """Have a process drain before it ends, and end at once at a second signal; called under uvicorn's own handlers."""
+    settings, limits = app.tokd.settings, app.tokd.limits
+    if settings.drain_seconds:
+        signal.signal(signal.SIGTERM, partial(_drain, limits, settings.drain_seconds, signal.getsignal(signal.SIGTERM)))
     _interrupt_twice(signal.SIG_DFL)
     return app
+
+
+def _drain(limits: Limits, seconds: int, end: Any, number: int, frame: FrameType | None) -> None:
+    """Say that this server ends, and end it after some seconds, or at a second signal."""
+    if limits.is_draining:
+        end(number, frame)
+        return
+    limits.is_draining = True
+    timer = threading.Timer(seconds, end, (number, None))
+    timer.daemon = True
+    timer.start()
 
 
 def _interrupt_twice(at_once: Any) -> None:
@@ -187,7 +203,7 @@ def _end_at_the_next(end: Any, at_once: Any, number: int, frame: FrameType | Non
     end(number, frame)
 
 
-def _gc_frozen(app: FastAPI) -> FastAPI:
+def _gc_frozen(app: App) -> App:
     """Keep the garbage collector off all that a server starts with: going through it would hold up every request."""
     gc.collect()
     gc.freeze()
@@ -200,7 +216,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "uds": settings.uds,
         "http": BoundedProtocol,
-        "loop": "service.http.accept_queue:Loop",
+        "loop": f"service.http.accept_queue:{'LoneLoop' if settings.workers == 1 else 'Loop'}",
         "ws": "none",
         "access_log": False,
         "server_header": False,

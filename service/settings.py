@@ -100,6 +100,12 @@ class Settings:
         least=1,
         most=_DAY_SECONDS,
     )
+    drain_seconds: int = setting(
+        0,
+        "time after SIGTERM in which `/readyz` is 503 and requests are answered still, on new connections too: as long "
+        "as a load balancer takes to notice",
+        most=3600,
+    )
     uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port")
     keys: str | None = setting(
         None, "file of API keys; every request except health, metrics and documentation then needs a key"

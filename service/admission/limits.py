@@ -42,6 +42,7 @@ class Limits:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
+        self.is_draining = False
         self._holding = threading.Lock()
         self.threads = settings.threads or _cores()
         self._shared: dict[str, asyncio.Task[None]] = {}
@@ -56,6 +57,16 @@ class Limits:
     def close(self) -> None:
         """Take no more work into threads."""
         self._work.close()
+
+    def require_ready(self) -> None:
+        """Refuse to be sent requests: when there are too many, and when this server is to end.
+
+        Errors:
+            ``saturated``
+        """
+        if self.is_draining:
+            raise saturated("this server is about to end")
+        self.admit()
 
     def admit(self) -> None:
         """Refuse a request when as many as may be are under way.

@@ -60,6 +60,7 @@ class Encoding(Answer):
     message_index: list[int]
     reserved_literals: list[dict[str, Any]]
     truncated: dict[str, Any] | None
+    block_hashes: dict[str, Any]
 
 
 class Rendered(Answer):

@@ -1,14 +1,19 @@
 """A loop whose servers answer also those callers who have connected when they are told to end.
 
 The system opens connections by itself and keeps them in a queue; what is in it when the listening socket is closed
-would be reset, and its callers could not know whether their requests were worked on.
+would be reset, and its callers could not know whether their requests were worked on. So a process that serves alone
+first lets no connection begin, then takes those that have begun, and then closes. Who comes later is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import socket
+import struct
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,14 +23,36 @@ MOST_TAKEN = 4096
 """Connections that are taken from a queue, more than uvicorn lets one hold: others may come meanwhile."""
 
 
+BEGUN_SECONDS = 0.03
+"""Time in which a connection that has begun is there: more than a round trip within a data centre."""
+
+_SO_ATTACH_FILTER = 26
+_DROP_SYN = struct.pack(
+    "=HBBIHBBIHBBIHBBI",
+    *(0x30, 0, 0, 13),  # Load the flags of the TCP header.
+    *(0x45, 0, 1, 0x02),  # If it is the first packet of a connection,
+    *(0x06, 0, 0, 0),  # drop it, so that it is sent again, to a socket that is closed then,
+    *(0x06, 0, 0, 0xFFFF),  # else keep it.
+)
+"""A filter of Linux (classic BPF): code, two jumps and a number in each line."""
+
+
 class Loop(uvloop.Loop):
-    """uvloop's loop with such servers."""
+    """uvloop's loop with such servers, of a process that shares its sockets with others."""
+
+    serves_alone = False
 
     async def create_server(self, protocol_factory: Callable[[], Any], *where: Any, **how: Any) -> Any:
         return _Server(self, await super().create_server(protocol_factory, *where, **how), protocol_factory)
 
     async def create_unix_server(self, protocol_factory: Callable[[], Any], *where: Any, **how: Any) -> Any:
         return _Server(self, await super().create_unix_server(protocol_factory, *where, **how), protocol_factory)
+
+
+class LoneLoop(Loop):
+    """The same of a process that has its sockets for itself, and may leave them deaf."""
+
+    serves_alone = True
 
 
 class _Server:
@@ -36,8 +63,12 @@ class _Server:
         self.wait_closed = server.wait_closed
 
     def close(self) -> None:
-        """Take who waits in the queue, and nobody from then on."""
-        waiting = [connection for listening in self.sockets for connection in _queue(listening.fileno())]
+        """Take who waits in the queue or is about to, and nobody from then on."""
+        waiting: list[socket.socket] = []
+        for listening in self.sockets:
+            if self._loop.serves_alone and _let_none_begin(listening.fileno()):
+                time.sleep(BEGUN_SECONDS)
+            waiting += _queue(listening.fileno())
         self._server.close()
         self._taking = [self._loop.create_task(self._take(connection)) for connection in waiting]
 
@@ -45,6 +76,21 @@ class _Server:
         _, protocol = await self._loop.connect_accepted_socket(self._protocol_factory, connection)
         # As uvicorn tells those that are open: the answer to the request that is on its way is the last one.
         protocol.shutdown()
+
+
+def _let_none_begin(listening: int) -> bool:
+    """Drop the packets that begin a connection; false where the system cannot, or connections begin without any."""
+    with socket.socket(fileno=os.dup(listening)) as own:
+        if sys.platform != "linux" or own.family not in (socket.AF_INET, socket.AF_INET6):
+            return False
+        program = ctypes.create_string_buffer(_DROP_SYN)
+        # struct sock_fprog: the number of lines, and where they are.
+        pointer = struct.pack("@HP", len(_DROP_SYN) // 8, ctypes.addressof(program))
+        try:
+            own.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, pointer)
+        except OSError:
+            return False
+    return True
 
 
 def _queue(listening: int) -> Iterator[socket.socket]:

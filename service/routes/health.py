@@ -21,8 +21,8 @@ async def healthz() -> Any:
 
 
 async def readyz(server: Server) -> Any:
-    """Say that every artifact is loaded and verified and there is room for requests; 503 if not."""
-    server.limits.admit()
+    """Say that every artifact is loaded and verified and there is room for requests; 503 if not, or about to end."""
+    server.limits.require_ready()
     return {"status": "ready"}
 
 

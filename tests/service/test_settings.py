@@ -38,6 +38,7 @@ OTHER = {
     "default_tokenizer": "c",
     "models": ("a/b=c", "d=c"),
     "render": ("a/b=sglang",),
+    "drain_seconds": 5,
     "literals": ("a/b=engine", "*=text"),
     "chat_literals": "reject",
     "chat_parse": True,

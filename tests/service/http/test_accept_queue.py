@@ -11,7 +11,7 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from service.http.accept_queue import Loop
+from service.http.accept_queue import LoneLoop, Loop
 from service.http.protocol import BoundedProtocol
 from tests.support.connection import app
 
@@ -22,8 +22,9 @@ def read_to_the_end(caller: socket.socket) -> bytes:
     return b"".join(iter(lambda: caller.recv(65536), b""))
 
 
+@pytest.mark.parametrize("loop", [Loop, LoneLoop])
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
-def test_callers_in_the_queue_of_a_server_that_ends_are_answered(tmp_path: Path, family: int) -> None:
+def test_callers_in_the_queue_of_a_server_that_ends_are_answered(tmp_path: Path, family: int, loop: type[Loop]) -> None:
     config, state = Config(app, log_config=None), ServerState()
 
     def protocol() -> BoundedProtocol:
@@ -53,7 +54,7 @@ def test_callers_in_the_queue_of_a_server_that_ends_are_answered(tmp_path: Path,
             caller.close()
         return answers
 
-    with asyncio.Runner(loop_factory=Loop) as runner:
+    with asyncio.Runner(loop_factory=loop) as runner:
         answers = runner.run(story())
     assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 204 No Content"] * CALLERS
     assert all(b"connection: close" in answer for answer in answers)
