@@ -24,6 +24,7 @@ COMMANDS = {
     "export": "export_artifact",
     "inspect": "inspect",
     "check": "check",
+    "verify": "verify",
     "key": "key",
     "train": "train",
     "bench": "bench",
