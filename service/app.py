@@ -27,7 +27,7 @@ from service.jobs import JobStore
 from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.request_log import LogEntry
-from service.routes import check, count, decode, docs, encode, health, offsets, render, tokenizers, train_job
+from service.routes import check, count, decode, docs, encode, explain, health, offsets, render, tokenizers, train_job
 from service.routes.compat import (
     anthropic,
     engine_probes,
@@ -57,6 +57,7 @@ _ROUTES = (
     offsets,
     count,
     render,
+    explain,
     vllm,
     sglang,
     openai,

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
+    from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
     from tokenizer_core.nearest import did_you_mean
@@ -87,6 +88,7 @@ __all__ = [
     "CACHE_BYTES",
     "FORMATS",
     "MAX_CACHE_BYTES",
+    "MAX_EXPLAINED",
     "VERSION",
     "AddedToken",
     "ArtifactError",
@@ -112,6 +114,7 @@ __all__ = [
     "EncodedBatch",
     "EncodedChat",
     "EncodedPair",
+    "Explainer",
     "Fertility",
     "Files",
     "Format",
@@ -211,6 +214,7 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
+        "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),

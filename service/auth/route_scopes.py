@@ -21,6 +21,7 @@ NEEDS: Mapping[str, Need] = {
     "/offsets": ENCODE,
     "/count": ENCODE,
     "/render": ENCODE,
+    "/explain": ENCODE,
     "/tokenize": ENCODE,
     "/detokenize": ENCODE,
     "/v1/tokenize": ENCODE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_core import Responder, Tokenizer
+from tokenizer_core import Explainer, Responder, Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
 """Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes
@@ -29,6 +29,7 @@ class ServedTokenizer:
     responder: Responder = field(init=False)
     """The kernel's answers to plain requests."""
     _has_expressions: bool = field(init=False)
+    _explainer: Explainer | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         # Templates are compiled here, so that a broken one is an error at the start and not at the first chat.
@@ -46,6 +47,17 @@ class ServedTokenizer:
         Where a caller chose the expression no text is short enough: 26 letters can take 16 ms, a body of 2 KB a second.
         """
         return self._has_expressions and (self.is_trained or size > OWN_EXPRESSION_BYTES)
+
+    def explainer(self) -> Explainer:
+        """Return what explains ids step by step, made when it is first asked for: it takes some 200 bytes a token.
+
+        Raises:
+            InvalidOption: this family has no steps.
+        """
+        if self._explainer is None:
+            object.__setattr__(self, "_explainer", Explainer(self.tokenizer))
+        assert self._explainer is not None
+        return self._explainer
 
     def info(self, *, default: bool, models: list[str]) -> dict[str, Any]:
         """Describe the tokenizer as ``schemas.TokenizerInfo`` says."""

@@ -20,6 +20,7 @@ POSTS = (
     "/offsets",
     "/count",
     "/render",
+    "/explain",
     "/tokenize",
     "/detokenize",
     "/v1/tokenize",

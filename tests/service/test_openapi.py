@@ -25,6 +25,7 @@ from service.routes.compat import (
     vllm,
 )
 from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
+from service.schemas.explaining import ExplainAnswer
 from tests.service.conftest import MakeClient
 
 ANSWERS = {
@@ -33,6 +34,7 @@ ANSWERS = {
     "/offsets": OffsetsAnswer,
     "/count": CountAnswer,
     "/render": RenderAnswer,
+    "/explain": ExplainAnswer,
 }
 DROP_IN_REQUESTS = (
     "VllmTokenizeRequest",
