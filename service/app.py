@@ -41,7 +41,7 @@ from service.routes.compat import (
 )
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
-from service.schemas.requests import under_limits
+from service.schemas.limited import under_limits
 from service.settings import Settings
 from service.state import State
 from service.telemetry.access_log import AccessLog

@@ -46,6 +46,7 @@ PROBLEMS: dict[str, Problem] = {
     "head_too_large": Problem(431, "the request line and headers are larger than this server takes"),
     "host_not_allowed": Problem(421, "this server is not the host that the request names"),
     "idempotency_conflict": Problem(409, "the same Idempotency-Key came with another request before"),
+    "history_rewritten": Problem(422, "the chat template writes earlier messages otherwise once new ones follow"),
     "internal": Problem(500, "this server has a bug"),
     "invalid_arrow": Problem(400, "the request body is not the Arrow stream that is wanted"),
     "invalid_http": Problem(400, "this is not an HTTP/1.1 request"),

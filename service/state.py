@@ -9,7 +9,7 @@ from service.auth import Guard
 from service.jobs import Jobs
 from service.registry.engines import Engines
 from service.registry.registry import Registry
-from service.schemas.requests import Requests
+from service.schemas.limited import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics

@@ -22,6 +22,7 @@ from tokenizer_core.errors import (
     CorpusTooLarge,
     EmptyCorpus,
     HashMismatch,
+    HistoryRewritten,
     InputError,
     InternalError,
     InvalidArtifact,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
+    from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
@@ -103,6 +105,7 @@ __all__ = [
     "ChatRenderer",
     "CheckReport",
     "ContentFormat",
+    "ContinuedChat",
     "CorpusError",
     "CorpusForbidden",
     "CorpusFormat",
@@ -119,6 +122,7 @@ __all__ = [
     "Files",
     "Format",
     "HashMismatch",
+    "HistoryRewritten",
     "IdLayout",
     "InputError",
     "InternalError",
@@ -171,6 +175,7 @@ __all__ = [
     "block_hashes",
     "check",
     "check_artifact",
+    "continue_chat",
     "counted",
     "did_you_mean",
     "extend",
@@ -180,6 +185,7 @@ __all__ = [
     "overlapping",
     "pad_id_of",
     "padded_width",
+    "prefix_stable",
     "sample_corpus",
     "shape_rows",
     "steps_bounded",
@@ -214,6 +220,7 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
+        "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "kv_blocks": ("BlockHashes", "block_hashes"),

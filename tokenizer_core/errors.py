@@ -2,6 +2,7 @@
 
 TokdError
 ├── InputError               the caller's text, ids or options
+│   ├── HistoryRewritten     history_rewritten: the chat template writes earlier messages otherwise
 │   ├── InvalidUnicode       invalid_unicode: a lone surrogate
 │   ├── InvalidOption        invalid_option
 │   │   └── InvalidSettings  invalid_settings: a field of a training recipe
@@ -125,6 +126,12 @@ class StepLimit(InputError):
     """A regular expression took more steps on this text than it may."""
 
     codes = ("step_limit",)
+
+
+class HistoryRewritten(InputError):
+    """The chat template writes earlier messages otherwise once later ones follow, so their ids cannot be kept."""
+
+    codes = ("history_rewritten",)
 
 
 class TemplateFailed(InputError):

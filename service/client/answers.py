@@ -61,6 +61,10 @@ class Encoding(Answer):
     reserved_literals: list[dict[str, Any]]
     truncated: dict[str, Any] | None
     block_hashes: dict[str, Any]
+    appended: int
+    inserted: list[int]
+    retokenized_equal: bool
+    prefix_stable: list[bool]
 
 
 class Rendered(Answer):

@@ -74,6 +74,8 @@ class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
     """The options of ``encode_chat``."""
 
     train_on: str | Sequence[str]
+    prefix_ids: Sequence[int]
+    new_from: int
 
 
 class OffsetsOptions(TextOptions, total=False):

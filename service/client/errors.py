@@ -20,6 +20,7 @@ import httpx
 import orjson
 
 from tokenizer_core import (
+    HistoryRewritten,
     InvalidOption,
     InvalidSettings,
     InvalidUnicode,
@@ -86,6 +87,7 @@ _AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
     for cls in (
         InvalidOption,
         InvalidSettings,
+        HistoryRewritten,
         InvalidUnicode,
         MessageNotRendered,
         ReservedLiteral,

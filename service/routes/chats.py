@@ -37,14 +37,14 @@ def places(
     loaded: ServedTokenizer, request: TextOrChatRequest, unit: Unit, settings: Settings
 ) -> list[tuple[Offsets, RenderedChat]]:
     """Return the ids of every chat with their spans in the rendered text, and that text."""
-    policy = _policy(request, settings)
-    placed: list[tuple[Offsets, RenderedChat]] = []
+    literals = policy(request, settings)
+    found: list[tuple[Offsets, RenderedChat]] = []
     for chat, path in render(loaded, chats_of(request), unused=request.unused, **options(request, settings)):
-        with _placed(path):
-            offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=policy)
-        placed.append((offsets, chat))
+        with placed(path):
+            offsets, _ = loaded.tokenizer.chat_offsets(chat, unit, special_tokens=literals)
+        found.append((offsets, chat))
         report_bytes(size(chat, offsets.ids, offsets.spans))
-    return placed
+    return found
 
 
 def options(request: ChatOptions, settings: Settings) -> RenderingOptions:
@@ -92,7 +92,7 @@ def encode_one(
 
 def writes(loaded: ServedTokenizer, chat: Chat, *, has_tools: bool) -> bool:
     """Tell whether the chat template takes messages of ours and writes each; asked once a template."""
-    with _placed("messages"):
+    with placed("messages"):
         return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools)
 
 
@@ -119,10 +119,10 @@ def render(
     Args:
         unused: what to do about what leaves no trace; ``"refuse"`` or nothing.
     """
-    with _placed(chats[0][1], args_field):
+    with placed(chats[0][1], args_field):
         renderer = loaded.tokenizer.chat_renderer(**rendering)
     for chat, path in chats:
-        with _placed(path, args_field):
+        with placed(path, args_field):
             rendered = renderer.render(chat)
             if unused == "refuse":
                 rendered.require_all_used()
@@ -132,7 +132,7 @@ def render(
 def _encode(
     loaded: ServedTokenizer, rendered: RenderedChat, path: str, policy: ChatPolicy, args_field: str = "template_args"
 ) -> EncodedChat:
-    with _placed(path, args_field):
+    with placed(path, args_field):
         return loaded.tokenizer.encode_chat(rendered, special_tokens=policy)
 
 
@@ -147,11 +147,13 @@ def encoded_size(chat: EncodedChat) -> int:
 
 
 @contextmanager
-def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
-    """Work on one chat; an error is placed in the field that the chat stands in."""
+def placed(path: str, args_field: str = "template_args", ids: str = "") -> Iterator[None]:
+    """Work on one chat; an error is placed in the field that the chat stands in, or in the one of given ids."""
     try:
         yield
     except TokdError as error:
+        if ids and "index" in error.place:
+            raise from_core(error, ids) from error
         field = error.place.get("field")
         if isinstance(field, str) and field.startswith("messages"):
             error.place["field"] = path + field.removeprefix("messages")
@@ -162,12 +164,12 @@ def _placed(path: str, args_field: str = "template_args") -> Iterator[None]:
 
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
-    policy = _policy(request, settings)
+    literals = policy(request, settings)
     for chat, path in render(loaded, chats_of(request), unused=request.unused, **options(request, settings)):
-        yield _encode(loaded, chat, path, policy)
+        yield _encode(loaded, chat, path, literals)
 
 
-def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
+def policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
     """Check what text alone can have, and return what literals in a caller's fields mean."""
     if request.text_pair is not None:
         raise ServiceError("invalid_option", "a chat has no second text; send text with text_pair", "text_pair")
@@ -189,6 +191,17 @@ def _policy(request: TextOrChatRequest, settings: Settings) -> ChatPolicy:
             "special_tokens",
         )
     return request.special_tokens
+
+
+def only(request: TextOrChats) -> tuple[Chat, str]:
+    """Return the one chat of a request with its field.
+
+    Errors:
+        ``invalid_option``: there are many.
+    """
+    if not _is_one(request):
+        raise ServiceError("invalid_option", "this goes with one chat; send a request for each", "messages")
+    return chats_of(request)[0]
 
 
 def _is_one(request: TextOrChats) -> bool:

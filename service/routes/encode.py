@@ -16,7 +16,7 @@ from service.http.json_body import parser, require_json
 from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
-from service.routes import chats
+from service.routes import chats, continued_chats
 from service.routes.hashed_blocks import hashed
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
@@ -136,6 +136,7 @@ def encode_texts(
     """
     require_text(request)
     require_pairs(request)
+    _refuse_prefix(request)
     _require_second(request)
     if request.text_pair is not None or not set(PAIR_PARTS).isdisjoint(request.parts):
         return _encode_pairs(loaded, request, max_ids, threads, writer)
@@ -324,6 +325,9 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
     """Answer for chats."""
     _refuse_parts(request, PAIR_PARTS, "texts; send text")
     _require_second(request)
+    if continued_chats.is_asked(request):
+        _require_json(writer)
+        return continued_chats.encode(loaded, request, state.settings)
     tokenizer = loaded.tokenizer
     encoded = []
     for chat in chats.encode(loaded, request, state.settings):
@@ -332,6 +336,8 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
     rows: list[Ids] = [chat.ids for chat in encoded]
 
     def made(part: str) -> Iterator[Any]:
+        if part == "prefix_stable":
+            return iter([continued_chats.stable(loaded, request, state.settings)])
         return (_part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, encoded, strict=True))
 
     try:
@@ -342,6 +348,16 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
         return writer(loaded, chats.shape(request), fields, total, template=encoded[0].rendered.template)
     except TokdError as error:
         raise from_core(error) from error
+
+
+def _refuse_prefix(request: EncodeRequest) -> None:
+    if continued_chats.is_asked(request):
+        raise ServiceError("invalid_option", "a prefix goes with messages", "prefix_ids")
+
+
+def _require_json(writer: Writer) -> None:
+    if writer is not write:
+        raise ServiceError("invalid_option", "a chat with prefix_ids is answered as JSON", "prefix_ids")
 
 
 def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on: str | list[str]) -> Any:

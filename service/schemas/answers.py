@@ -65,6 +65,12 @@ class EncodeAnswer(Answer):
     reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
         "Literals that were encoded as text."
     )
+    appended: int = _if_asked("Ids behind `prefix_ids`.")
+    inserted: list[int] = _if_asked("The ids among them that end the turn that the prefix left open.")
+    retokenized_equal: bool = _if_asked("Whether encoding the whole chat anew gives the same ids.")
+    prefix_stable: list[bool] | list[list[bool]] = _if_asked(
+        "Of each answer of the assistant that messages follow: whether they extend the ids up to it."
+    )
     block_hashes: BlockHashesOfRow | list[BlockHashesOfRow] = _if_asked("The hashes of the blocks of the ids.")
     truncated: Truncated | list[Truncated | list[Truncated | None] | None] | None = _if_asked(
         "What `max_length` cut, of a pair for each text; null if nothing."

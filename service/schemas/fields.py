@@ -22,12 +22,19 @@ Part = Literal[
     "message_index",
     "reserved_literals",
     "truncated",
+    "prefix_stable",
 ]
 PAIR_PARTS: tuple[Part, ...] = ("type_ids", "sequence_ids")
 """Parts of an answer that pairs of texts are for; texts alone have them too, and chats have not."""
 
-CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals")
+CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals", "prefix_stable")
 """Parts of an answer that only chats have."""
+
+RENDERED_AGAIN = frozenset(("labels", "assistant_mask", "prefix_stable"))
+"""Parts of a chat that take further renderings of it, or much memory."""
+
+PREFIX_IDS: Any = Field(None, description="Ids of an engine that one chat begins with, exactly as they are.")
+NEW_FROM: Any = Field(None, description="The first message that `prefix_ids` do not stand for.")
 
 Object = dict[str, Any]
 

@@ -11,7 +11,18 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.schemas.block_hashes import BLOCK_HASHES
-from service.schemas.fields import MAX_POSITION, Id, Object, Part, Span, SpecialTokens, drop_default
+from service.schemas.fields import (
+    MAX_POSITION,
+    NEW_FROM,
+    PREFIX_IDS,
+    RENDERED_AGAIN,
+    Id,
+    Object,
+    Part,
+    Span,
+    SpecialTokens,
+    drop_default,
+)
 from tokenizer_core import Padding, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
@@ -243,6 +254,8 @@ class EncodeRequest(TextOrChatRequest):
         "the own text of each id.",
     )
     block_hashes: Object | None = BLOCK_HASHES
+    prefix_ids: list[Id] | None = PREFIX_IDS
+    new_from: int | None = NEW_FROM
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )
@@ -279,7 +292,8 @@ class EncodeRequest(TextOrChatRequest):
 
     def renders_little(self) -> bool:
         """Tell whether there is one chat, of which nothing is asked that takes further renderings, or much memory."""
-        return super().renders_little() and self.padding == "none" and not {"labels", "assistant_mask"} & {*self.parts}
+        is_small = self.padding == "none" and self.prefix_ids is None
+        return super().renders_little() and is_small and not RENDERED_AGAIN & {*self.parts}
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
@@ -358,33 +372,6 @@ class DecodeRequest(Request):
 
 
 M = TypeVar("M", bound=RequestBody)
-
-
-class Requests(NamedTuple):
-    """The request models under the limits of one server."""
-
-    to_encode: type[EncodeRequest]
-    to_count: type[CountRequest]
-    to_offsets: type[OffsetsRequest]
-    to_render: type[RenderRequest]
-    to_decode: type[DecodeRequest]
-
-
-def under_limits(*, max_items: int, max_ids: int) -> Requests:
-    """Build the request models of a server, so that its OpenAPI names its own limits."""
-    texts = either(str, list_of(str, max_items))
-    seconds = either(str, list_of(str, max_items), None)
-    one_or_many = (list_of(Object, max_items), list_of(list_of(Object, max_items), max_items))
-    chats = either(*one_or_many, None)
-    ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
-    spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
-    return Requests(
-        to_encode=narrow(EncodeRequest, text=texts, text_pair=seconds, messages=chats),
-        to_count=narrow(CountRequest, text=texts, text_pair=seconds, messages=chats),
-        to_offsets=narrow(OffsetsRequest, text=texts, text_pair=seconds, messages=chats, target_spans=spans),
-        to_render=narrow(RenderRequest, messages=either(*one_or_many)),
-        to_decode=narrow(DecodeRequest, ids=ids),
-    )
 
 
 def narrow(model: type[M], **types: Any) -> type[M]:

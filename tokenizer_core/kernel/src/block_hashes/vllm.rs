@@ -12,7 +12,7 @@ const SEED: &str = "vllm-none-hash";
 type Hash = [u8; 32];
 
 /// What a block has beside its ids: tuples of a name and its values, in vLLM's order.
-fn extras<'a>(options: &'a Options, is_first: bool) -> Vec<Vec<&'a str>> {
+fn extras(options: &Options, is_first: bool) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
     if let Some(lora) = options.lora.as_deref() {
         found.push(vec!["lora", lora, options.lora_path.as_deref().unwrap_or_default()]);
