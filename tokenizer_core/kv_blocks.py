@@ -92,7 +92,7 @@ def block_hashes(
             raise InvalidOption(f"{scheme} needs {name}", field=name)
     if "lora_path" in SCHEMES[scheme] and ("lora" in given) != ("lora_path" in given):
         raise InvalidOption(f"{scheme} takes lora and lora_path together", field="lora_path")
-    size = integer_of(block_size, "block_size", 1)
+    size = _in_64_bits(integer_of(block_size, "block_size", 1), "block_size")
     values, digests, sequence = _kernel.block_hashes(_array(ids), scheme, size, json.dumps(given))
     return BlockHashes(
         scheme,
@@ -103,10 +103,15 @@ def block_hashes(
     )
 
 
+def _in_64_bits(number: int, name: str) -> int:
+    if not 0 <= number < 1 << 64:
+        raise InvalidOption(f"{name} must fit into 64 bits", field=name)
+    return number
+
+
 def _check(name: str, value: object) -> None:
     if name in _NUMBERS:
-        if not 0 <= integer_of(value, name) < 1 << 64:
-            raise InvalidOption(f"{name} must fit into 64 bits", field=name)
+        _in_64_bits(integer_of(value, name), name)
         return
     check_unicode(value, name)
     if len(str(value)) > _MAX_TEXT:

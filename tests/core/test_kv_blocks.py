@@ -96,6 +96,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an unknown scheme": (IDS, {"scheme": "dynamo"}, "scheme"),
     "a block of nothing": (IDS, {"block_size": 0}, "block_size"),
     "a block without end": (IDS, {"block_size": 1 << 40}, "block_size"),
+    "a block of more than 64 bits": (IDS, {"block_size": 10**30}, "block_size"),
     "a block that is no number": (IDS, {"block_size": "16"}, "block_size"),
     "an option of another scheme": (IDS, {"seed": "0"}, "seed"),
     "an option that nobody has": (IDS, {"sed": "0"}, "sed"),

@@ -5,12 +5,13 @@ vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 from uuid import uuid4
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from service.errors import ServiceError
 from service.http.json_body import parser
@@ -26,6 +27,11 @@ from service.schemas.fields import Object
 from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
 from service.state import State
 from tokenizer_core import Side
+
+_MAX_INTEGER = (1 << 63) - 1
+
+Integer = Annotated[int, Field(ge=-_MAX_INTEGER - 1, le=_MAX_INTEGER)]
+"""What engines and writers of JSON take for a whole number."""
 
 _SAMPLING: dict[str, Any] = {
     "presence_penalty": 0.0,
@@ -46,8 +52,11 @@ _GREEDY = {"top_p": 1.0, "top_k": 0, "min_p": 0.0}
 
 _ONLY_IF_SENT = (
     *("n", "top_k", "seed", "min_tokens", "ignore_eos", "include_stop_str_in_output", "skip_special_tokens"),
-    *("spaces_between_special_tokens", "prompt_logprobs", "structured_outputs"),
+    *("spaces_between_special_tokens", "prompt_logprobs"),
 )
+_OVERLAID = ("add_generation_prompt", "continue_final_message")
+"""Variables of the template that the request's own fields set, in vLLM also where these are left out."""
+
 _UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
 
@@ -67,27 +76,27 @@ class GenerationFields(RequestBody):
     stream: bool | None = Field(None, description="Copied, and the engine's kind of output.")
     stream_options: Object | None = None
     cache_salt: str | None = Field(None, min_length=1, max_length=1024)
-    priority: int | None = None
+    priority: Integer | None = None
     kv_transfer_params: Object | None = None
     ec_transfer_params: Object | None = None
-    n: int | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    repetition_penalty: float | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    seed: int | None = None
+    n: Integer | None = None
+    presence_penalty: FiniteFloat | None = None
+    frequency_penalty: FiniteFloat | None = None
+    repetition_penalty: FiniteFloat | None = None
+    temperature: FiniteFloat | None = None
+    top_p: FiniteFloat | None = None
+    top_k: Integer | None = None
+    min_p: FiniteFloat | None = None
+    seed: Integer | None = None
     stop: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = None
-    stop_token_ids: list[int] | None = None
+    stop_token_ids: list[Integer] | None = None
     bad_words: list[str] | None = None
-    min_tokens: int | None = None
+    min_tokens: Integer | None = None
     ignore_eos: bool | None = None
     include_stop_str_in_output: bool | None = None
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool | None = None
-    prompt_logprobs: int | None = None
+    prompt_logprobs: Integer | None = None
     structured_outputs: Object | None = None
     block_hashes: Object | None = BLOCK_HASHES
     use_beam_search: bool | None = Field(None, description="Refused.")
@@ -163,6 +172,11 @@ def named_by_header(
         return Handler(parse, lambda body: render(state, body, given or body.request_id or uuid4().hex))
 
     return negotiate
+
+
+def variables_of(sent: Mapping[str, Any] | None) -> Object:
+    """Return the variables of the template that a caller sets, without those that fields of the request always set."""
+    return {name: value for name, value in (sent or {}).items() if name not in _OVERLAID}
 
 
 def refuse_unhonoured(body: GenerationFields) -> None:
@@ -245,11 +259,29 @@ def _sampling(body: GenerationFields) -> dict[str, Any]:
     if isinstance(params["stop"], str):
         params["stop"] = [params["stop"]]
     params |= {name: value for name in _ONLY_IF_SENT if (value := getattr(body, name)) is not None}
+    if body.structured_outputs is not None:
+        params["structured_outputs"] = _copied(body, "structured_outputs")
     if params.get("seed") == -1:
         del params["seed"]
     if params["temperature"] == 0:
         params |= _GREEDY
     return params
+
+
+def _copied(body: GenerationFields, name: str) -> orjson.Fragment | None:
+    """Return an object of the caller's as JSON, with every number as it was sent.
+
+    Errors:
+        ``invalid_value``: a number is beyond what a reader of JSON takes.
+    """
+    value = getattr(body, name)
+    if value is None:
+        return None
+    try:
+        # Not orjson, which refuses whole numbers of more than 64 bits and writes null for a number that is too large.
+        return orjson.Fragment(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    except ValueError:
+        raise ServiceError("invalid_value", "a number in it is too large", name) from None
 
 
 def _hashed(body: GenerationFields, prompt: Prompt) -> dict[str, Any]:
@@ -282,11 +314,11 @@ def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, promp
         "return_token_ids": None,
         "output_mode": "tokens",
         "stream": bool(body.stream),
-        "stream_options": body.stream_options,
+        "stream_options": _copied(body, "stream_options"),
         "cache_salt": body.cache_salt,
         "priority": body.priority or 0,
-        "kv_transfer_params": body.kv_transfer_params,
-        "ec_transfer_params": body.ec_transfer_params,
+        "kv_transfer_params": _copied(body, "kv_transfer_params"),
+        "ec_transfer_params": _copied(body, "ec_transfer_params"),
         **_hashed(body, prompt),
     }
     blocks.add(b"," + orjson.dumps(rest)[1:])

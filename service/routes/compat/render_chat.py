@@ -10,7 +10,7 @@ from pydantic import Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
 from service.routes.compat.variables import Variables
 from service.routes.json_route import post
 from service.schemas.fields import Object
@@ -20,9 +20,6 @@ from service.state import State
 PATH = "/v1/chat/completions/render"
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-
-_OVERLAID = ("add_generation_prompt", "continue_final_message")
-"""Variables of the template that have a field of their own, which always wins."""
 
 
 class VllmRenderChatRequest(GenerationFields):
@@ -46,7 +43,7 @@ class VllmRenderChatRequest(GenerationFields):
     max_completion_tokens: int | None = Field(None, ge=0)
     max_tokens: int | None = Field(None, ge=0)
     logprobs: bool | None = None
-    top_logprobs: int | None = None
+    top_logprobs: Integer | None = None
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a chat": Example("what an engine generates from", {"messages": [{"role": "user", "content": "Hello"}]}),
@@ -84,9 +81,7 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
             "continue_final_message",
         )
     loaded = state.registry.of_model(body.model)
-    variables = Variables(
-        {name: value for name, value in (body.chat_template_kwargs or {}).items() if name not in _OVERLAID}
-    )
+    variables = Variables(generation.variables_of(body.chat_template_kwargs))
     if body.reasoning_effort is not None:
         variables.set_effort(body.reasoning_effort, "reasoning_effort")
     if body.tools:

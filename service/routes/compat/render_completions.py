@@ -11,7 +11,7 @@ from service.errors import ServiceError, from_core
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.compat import generation, prompts, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
 from service.routes.json_route import post
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, either, list_of, narrow
@@ -31,7 +31,7 @@ class VllmRenderCompletionRequest(GenerationFields):
     )
     add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
     max_tokens: int | None = Field(None, ge=0, description="16 by default.")
-    logprobs: int | None = None
+    logprobs: Integer | None = None
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a prompt": Example("a list with one request", {"prompt": "Hello, world"}),

@@ -12,6 +12,7 @@ from service.routes.compat import anthropic, generation, vllm
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
 from service.routes.compat.parts import Uncountable
+from service.routes.compat.variables import FIELD
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.requests import Example, list_of, narrow
@@ -46,6 +47,7 @@ def vllm_render_messages(state: State, body: VllmRenderMessagesRequest, request_
     """Render Anthropic's messages, as vLLM's `/v1/messages/render`; the last message is never continued."""
     generation.refuse_unhonoured(body)
     loaded = state.registry.of_model(body.model)
+    body = body.model_copy(update={FIELD: generation.variables_of(body.chat_template_kwargs)})
     conversation, tools, variables = anthropic.read(body, Uncountable(skip=False))
     literals = state.engines.literals(body.model, loaded.name)
     encoded = conversation.encode(loaded, state.settings, tools, variables, literals=literals)

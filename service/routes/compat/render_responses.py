@@ -10,9 +10,10 @@ from pydantic import Field
 
 from service.http.response_json import Answer
 from service.routes.compat import generation, openai, openai_items, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
 from service.routes.compat.openai import OpenaiRequest
 from service.routes.compat.parts import Uncountable
+from service.routes.compat.variables import FIELD
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.requests import Example, either, list_of, narrow
@@ -26,7 +27,7 @@ class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_output_tokens: int | None = Field(None, ge=0)
-    top_logprobs: int | None = None
+    top_logprobs: Integer | None = None
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a text": Example("what an engine generates from", {"input": "Tell me a joke."}),
@@ -54,6 +55,7 @@ def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request
     """Render OpenAI's input items, as vLLM's `/v1/responses/render`."""
     generation.refuse_unhonoured(body)
     loaded = state.registry.of_model(body.model)
+    body = body.model_copy(update={FIELD: generation.variables_of(body.chat_template_kwargs)})
     conversation, tools, variables = openai.read(loaded, body, Uncountable(skip=False))
     literals = state.engines.literals(body.model, loaded.name)
     continues = openai_items.goes_on(body.input)

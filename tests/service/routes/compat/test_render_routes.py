@@ -184,6 +184,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"temperature": "hot"}, "temperature"),
     ({"max_tokens": -1}, "max_tokens"),
     ({"cache_salt": ""}, "cache_salt"),
+    ({"priority": 1 << 63}, "priority"),
+    ({"seed": -(1 << 63) - 1}, "seed"),
+    ({"stop_token_ids": [1, 10**30]}, "stop_token_ids[1]"),
+    ({"top_logprobs": 10**30, "logprobs": True}, "top_logprobs"),
+    ({"block_hashes": {"scheme": "dynamo-xxh3/1", "block_size": 10**30}}, "block_hashes.block_size"),
     ({"tools": [{"type": "function"}]}, "tools[0].function"),
     ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
 ]
@@ -192,6 +197,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("wrong", "param"), REFUSED)
 def test_what_is_wrong_is_400_in_vllm_s_shape(ask: Ask, wrong: dict[str, Any], param: str) -> None:
     assert ask(CHAT, 400, **{"messages": HELLO, **wrong})["param"] == param
+
+
+def test_numbers_of_any_size_are_copied_and_those_that_are_infinite_refused(client: TestClient, ask: Ask) -> None:
+    large = {"a": [10**30, -(10**25)], "b": 0.1}
+    for name in ("stream_options", "kv_transfer_params", "ec_transfer_params"):
+        assert ask(CHAT, messages=HELLO, **{name: large})[name] == large
+    params = ask(COMPLETIONS, prompt="a", structured_outputs=large)[0]["sampling_params"]
+    assert params["structured_outputs"] == large
+    for field, param in (('"temperature":1e999', "temperature"), ('"stream_options":{"a":1e999}', "stream_options")):
+        body = '{"messages":[{"role":"user","content":"a"}],' + field + "}"
+        answer = client.post(CHAT, content=body, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
 
 
 def test_a_model_that_is_not_there_and_another_media_type(ask: Ask, client: TestClient) -> None:
