@@ -114,6 +114,7 @@ class TokenizerInfo(Answer):
     template: str | None
     templates: dict[str, str]
     unicode_version: str
+    fingerprint: str
     provenance: dict[str, Any]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from service.errors import quote
 from service.registry.models import matcher
+from service.registry.served import ServedTokenizer
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 
@@ -21,6 +24,7 @@ class Engines:
     """The options of models, by the name that a caller gives, or by the tokenizer's own."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
         for name in settings.literals:
@@ -43,6 +47,20 @@ class Engines:
     def literals(self, model: str | None, name: str) -> Literals:
         """Return what a literal in a message becomes: text, or what the engine makes of it."""
         return cast(Literals, self._literals.of(model, name) or "text")
+
+    def fingerprint(self, model: str | None, loaded: ServedTokenizer) -> str:
+        """Return one hash over all that decides the ids of a chat: tokenizer, templates and the options of the server.
+
+        Two servers with equal fingerprints give equal ids, and so does one server before and after a restart.
+        """
+        facts = {
+            "tokenizer": loaded.hash,
+            "templates": sorted(loaded.tokenizer.templates.items()),
+            "literals": self.literals(model, loaded.name),
+            "chat_literals": self._settings.chat_literals,
+            "content_format": self._settings.content_format,
+        }
+        return f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
 
     @property
     def engine_literals(self) -> int:

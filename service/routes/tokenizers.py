@@ -51,7 +51,8 @@ async def tokenizer(server: Server, ref: Reference) -> Any:
 
 
 def _info(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
-    return loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
+    info = loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
+    return {**info, "fingerprint": server.engines.fingerprint(None, loaded)}
 
 
 def mount(app: FastAPI, _: State) -> None:

@@ -140,6 +140,7 @@ class TokenizerInfo(Answer):
     template: str | None = Field(description="The hash of the chat template.")
     templates: dict[str, str] = Field(description="The hashes of all chat templates by name.")
     unicode_version: str
+    fingerprint: str = Field(description="A hash over tokenizer, templates and the settings that change ids.")
     provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")
 
 

@@ -32,6 +32,7 @@ class Model(BaseModel):
     permission: list[Any] = []
     tokenizer: str
     template: str | None
+    fingerprint: str
 
 
 class ModelList(BaseModel):
@@ -88,6 +89,7 @@ async def models(server: Server) -> Any:
                 max_model_len=prompts.max_model_len(loaded),
                 tokenizer=loaded.hash,
                 template=loaded.template,
+                fingerprint=server.engines.fingerprint(name, loaded),
             )
             for name, loaded in names(server.registry).items()
         ]

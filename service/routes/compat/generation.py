@@ -57,6 +57,9 @@ _ONLY_IF_SENT = (
 _OVERLAID = ("add_generation_prompt", "continue_final_message")
 """Variables of the template that the request's own fields set, in vLLM also where these are left out."""
 
+FINGERPRINT = b"tokd-fingerprint"
+"""The header of answers: a member of the body would go on to the engine."""
+
 _UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
 
@@ -219,7 +222,8 @@ def answer(
         blocks.add(b"," if at else b"")
         write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id)
     blocks.add(b"]" if is_list else b"")
-    return Answer(blocks.finish(), total, loaded.hash)
+    fingerprint = state.engines.fingerprint(body.model, loaded).encode("ascii")
+    return Answer(blocks.finish(), total, loaded.hash, headers=((FINGERPRINT, fingerprint),))
 
 
 def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:

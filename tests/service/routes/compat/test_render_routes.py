@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.registry.engines import Engines
+from service.registry.served import ServedTokenizer
 from service.routes.compat.generation import GenerateRequest, SglangGenerateRequest
 from service.setting_values import InvalidSetting
 from service.settings import Settings
@@ -333,3 +334,21 @@ def test_engines_are_probed_as_platforms_do(client: TestClient) -> None:
     assert {model["root"] for model in models["data"]} == {"acme"}
     info = client.get("/tokenizer_info").json()
     assert (info["chat_template"], info["eos_token"]) == (TEMPLATE, "<|eos|>")
+
+
+def test_a_fingerprint_changes_with_whatever_changes_ids(client: TestClient, framed: Tokenizer) -> None:
+    listed = {model["id"]: model["fingerprint"] for model in client.get("/v1/models").json()["data"]}
+    assert set(listed.values()) == {client.get("/tokenizers/acme").json()["fingerprint"]}
+
+    def of_answer(path: str, **body: Any) -> str:
+        return str(client.post(path, json=body).headers["tokd-fingerprint"])
+
+    assert of_answer(CHAT, messages=HELLO) == listed["acme"] == of_answer(COMPLETIONS, prompt="a", model="Acme/one")
+    assert of_answer(CHAT, messages=HELLO, model="Acme/engine") not in listed.values()
+    loaded = ServedTokenizer(framed.with_template(TEMPLATE), "")
+    one, other = ServedTokenizer(framed, ""), ServedTokenizer(framed.with_template(TEMPLATE + " "), "")
+    settings = [Settings(), Settings(chat_literals="reject"), Settings(content_format="string")]
+    found = [Engines(each).fingerprint(None, loaded) for each in settings]
+    found += [Engines(settings[0]).fingerprint(None, each) for each in (one, other)]
+    assert len(set(found)) == len(found)
+    assert Engines(Settings(port=1)).fingerprint("a", loaded) == found[0]
