@@ -40,6 +40,7 @@ PROBLEMS: dict[str, Problem] = {
     "artifact_damaged": Problem(503, "this artifact's files on the server are damaged"),
     "body_too_large": Problem(413, "the request body is larger than this server takes"),
     "corpus_too_large": Problem(413, "the corpus is larger than this server takes"),
+    "deadline_exceeded": Problem(503, "the deadline of the request passed"),
     "disk_full": Problem(507, "the disk of this server is full"),
     "empty_corpus": Problem(422, "the corpus holds no text"),
     "forbidden": Problem(403, "the key lacks the scope that this route needs"),

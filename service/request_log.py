@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
@@ -30,6 +31,7 @@ class LogEntry:
         tokenizer: the hash of the tokenizer that was used, or empty.
         is_gone: tells, in any thread, whether the caller went away; it is never known of one that closes its sending
             side alone.
+        until: when an answer comes too late, on the clock ``time.monotonic``.
     """
 
     method: str
@@ -44,3 +46,4 @@ class LogEntry:
     tokens: int = 0
     tokenizer: str = ""
     is_gone: Callable[[], bool] = _never
+    until: float = inf

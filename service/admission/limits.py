@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import TypeVar
 
 from starlette.types import Receive
@@ -162,13 +163,13 @@ class Limits:
         """Number of large requests in threads or waiting for one."""
         return self._work.taken
 
-    async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+    async def in_thread(self, work: Callable[..., T], *arguments: object, until: float = inf) -> T:
         """Run work beside the event loop.
 
         Errors:
-            ``saturated``
+            ``saturated``, ``deadline_exceeded``
         """
-        return await self._work.run(work, *arguments)
+        return await self._work.run(work, *arguments, until=until)
 
     async def once(self, key: str, work: Callable[[], None]) -> None:
         """Run work in a thread, once for all who ask for it meanwhile; those who wait take no thread.

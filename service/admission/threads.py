@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from time import monotonic
 from typing import TypeVar
 
+from service.admission.deadline import RETRY_AFTER, RETRY_SECONDS, too_late
 from service.errors import ServiceError
 
 T = TypeVar("T")
-
-RETRY_SECONDS = 1
 
 NICENESS = 5
 """Of threads with large work; it is the thread's own on Linux, and of no use elsewhere."""
@@ -25,7 +26,7 @@ def saturated(what: str) -> ServiceError:
     return ServiceError(
         "saturated",
         f"{what}; try again in {RETRY_SECONDS} second",
-        headers=((b"retry-after", str(RETRY_SECONDS).encode("ascii")),),
+        headers=(RETRY_AFTER,),
     )
 
 
@@ -55,17 +56,21 @@ class Threads:
         """Take no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+    async def run(self, work: Callable[..., T], *arguments: object, until: float = inf) -> T:
         """Run work beside the event loop.
+
+        Args:
+            until: when an answer comes too late, on the clock ``time.monotonic``.
 
         Errors:
             ``saturated``: as much waits for a thread as may, or none became free in time.
+            ``deadline_exceeded``: none became free until then.
         """
         if self.taken >= self._threads + self._max_queue:
             raise saturated(f"{self._max_queue} {self._what} wait for a thread")
         self.taken += 1
         try:
-            await self._wait()
+            await self._wait(until)
             try:
                 return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
             finally:
@@ -73,9 +78,14 @@ class Threads:
         finally:
             self.taken -= 1
 
-    async def _wait(self) -> None:
+    async def _wait(self, until: float) -> None:
+        left = until - monotonic()
+        if left <= 0:
+            raise too_late()
         try:
-            async with asyncio.timeout(self._queue_seconds):
+            async with asyncio.timeout(min(left, self._queue_seconds)):
                 await self._free.acquire()
         except TimeoutError:
+            if left < self._queue_seconds:
+                raise too_late() from None
             raise saturated(f"no thread became free in {self._queue_seconds} seconds") from None

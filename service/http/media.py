@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from service.admission.deadline import HEADER, is_deadline
 from service.errors import ServiceError
 from service.request_log import Headers
 
@@ -45,6 +46,7 @@ def is_plain(headers: Headers) -> bool:
             (name == b"accept" and value not in _ANYTHING)
             or name == b"content-encoding"
             or (name == b"transfer-encoding" and value != b"chunked")
+            or (name == HEADER and not is_deadline(value))
         ):
             return False
     return has_type

@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
+from service.admission.deadline import deadline, require_time
 from service.admission.limits import Disconnected, Limits
 from service.admission.threads import saturated
 from service.auth import NEEDS
@@ -176,11 +177,13 @@ class JsonRoute(APIRoute):
             self.guard.require(self.need, scope["headers"])
         if scope["query_string"] and self.dialect is None:
             refuse_unknown_query(scope["query_string"], ())
+        log_entry.until = deadline(scope["headers"])
         limits.admit()
         handler = self.json
         if self.negotiate is not None:
             handler = self.negotiate(scope["headers"]) or handler
         chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
+        require_time(log_entry.until)
         if handler.is_heavy or log_entry.bytes_in > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -194,7 +197,7 @@ class JsonRoute(APIRoute):
             raise
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
-        return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks)
+        return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks, until=log_entry.until)
 
     async def _answer_small(self, handler: Handler, body: bytes, log_entry: LogEntry) -> Answer:
         limits = self.limits
@@ -207,9 +210,10 @@ class JsonRoute(APIRoute):
                         return work(request)
                 except StepsSpent:
                     pass
-            return await limits.in_thread(work, request)
+            return await limits.in_thread(work, request, until=log_entry.until)
         if self._is_heavy(request, len(body)):
-            return await limits.in_thread(self._counted(handler.work_heavy, log_entry), body, request)
+            work_heavy = self._counted(handler.work_heavy, log_entry)
+            return await limits.in_thread(work_heavy, body, request, until=log_entry.until)
         return handler.answer(request)
 
     def _is_heavy(self, request: RequestBody, size: int) -> bool:
@@ -218,12 +222,14 @@ class JsonRoute(APIRoute):
     def _counted(self, work: Callable[..., T], log_entry: LogEntry) -> Callable[..., T]:
         """Return ``work`` with every byte of its answer counted as it is made, so that one too large is refused early.
 
-        The work ends when it reports bytes and its caller is gone: between two chats, above all.
+        The work ends when it reports bytes and its caller is gone or its deadline has passed: between two chats, above
+        all.
         """
 
         def grow(size: int) -> None:
             if log_entry.is_gone():
                 raise Disconnected
+            require_time(log_entry.until)
             self.limits.grow(size, log_entry)
 
         def run(*arguments: Any) -> T:

@@ -181,9 +181,9 @@ def test_what_asks_for_much_leaves_the_event_loop_however_small_it_is(
     left: list[object] = []
     in_thread = Limits.in_thread
 
-    async def noted(self: Limits, work: Callable[..., Any], *arguments: object) -> Any:
+    async def noted(self: Limits, work: Callable[..., Any], *arguments: object, until: float) -> Any:
         left.append(work)
-        return await in_thread(self, work, *arguments)
+        return await in_thread(self, work, *arguments, until=until)
 
     monkeypatch.setattr(Limits, "in_thread", noted)
     assert client.post(path, json=body).status_code == 200
