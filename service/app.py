@@ -27,7 +27,20 @@ from service.jobs import JobStore
 from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.request_log import LogEntry
-from service.routes import check, count, decode, docs, encode, explain, health, offsets, render, tokenizers, train_job
+from service.routes import (
+    check,
+    count,
+    decode,
+    docs,
+    encode,
+    explain,
+    health,
+    offsets,
+    playground,
+    render,
+    tokenizers,
+    train_job,
+)
 from service.routes.compat import (
     anthropic,
     engine_probes,
@@ -73,6 +86,7 @@ _ROUTES = (
     train_job,
     health,
     docs,
+    playground,
 )
 _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
+    from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.train import counted, extend, train, train_sizes
 
 __all__ = [
+    "ARTICLE_1",
     "BASE_ARTIFACT",
     "CACHE_BYTES",
     "FORMATS",
@@ -223,6 +225,7 @@ _LATER = {
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "languages": ("ARTICLE_1",),
         "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),
         "pairs": ("EncodedPair", "Truncation"),

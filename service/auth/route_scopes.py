@@ -50,6 +50,10 @@ NEEDS: Mapping[str, Need] = {
     "/readyz": OPEN,
     "/metrics": OPEN,
     "/docs": OPEN,
+    "/": OPEN,
+    "/client.js": OPEN,
+    "/client.d.ts": OPEN,
+    "/playground/{name}": OPEN,
     "/openapi.json": OPEN,
 }
 """By path as it is declared; any one scope of a set is enough, and ``admin`` is enough everywhere."""

@@ -73,6 +73,9 @@ def test_a_wheel_is_for_every_later_python_and_holds_the_base_artifact(wheel: Pa
     names = subprocess.run([sys.executable, "-m", "zipfile", "--list", str(wheel)], check=True, capture_output=True)
     found = {line.split()[0] for line in names.stdout.decode().splitlines()}
     assert {f"tokenizer_core/base/{path.name}" for path in (ROOT / "artifacts" / "base").iterdir()} <= found
+    page = {f"service/playground/{path.name}" for path in (ROOT / "service" / "playground").iterdir()}
+    assert len(page) > 10
+    assert page <= found
     assert not [name for name in found if name.startswith(("artifacts/", "tests/", "tokenizer_core/kernel/"))]
 
 

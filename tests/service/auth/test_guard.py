@@ -37,6 +37,10 @@ def test_every_route_has_its_need_and_every_need_its_route(client: TestClient) -
         "/metrics",
         "/docs",
         "/openapi.json",
+        "/",
+        "/client.js",
+        "/client.d.ts",
+        "/playground/{name}",
     }
 
 

@@ -247,7 +247,20 @@ def test_wrong_method_is_a_problem_that_names_the_right_one(client: TestClient, 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/encode/", "/Encode", "/encode/x", "/tokenizers/", "/tokenizersx/a", "/..", "/%00", "/🙂", "/docs/"]
+    "path",
+    [
+        "/playground",
+        "/playground/",
+        "/playground/..%2fapp.py",
+        "/encode/",
+        "/Encode",
+        "/encode/x",
+        "/tokenizers/",
+        "/tokenizersx/a",
+        "/%00",
+        "/🙂",
+        "/docs/",
+    ],
 )
 def test_unknown_route_is_a_problem(client: TestClient, path: str) -> None:
     assert_problem(client.get(path), "not_found")

@@ -1,0 +1,42 @@
+/** Elements from values. Text goes in as text nodes alone, so nothing that a caller writes is ever markup. */
+
+export const byId = (id) => document.getElementById(id);
+
+/** Make an element; a property with a capital or a dash-less name that the element has is set, others are attributes. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "class") element.className = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Show a message, or nothing. */
+export function tell(element, message) {
+  element.textContent = message ?? "";
+  element.hidden = !message;
+}
+
+/** Say an error as the server told it, with its place. */
+export function said(error) {
+  return error.code ? `${error.message}${error.path ? ` (${error.path})` : ""}` : String(error.message ?? error);
+}
+
+export async function copy(text) {
+  await navigator.clipboard.writeText(text);
+}
+
+export const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });

@@ -1,0 +1,119 @@
+/** The view of a text and its tokens. */
+
+import { cut, literalsOf } from "./cut.js";
+import { byId, copy, h, number, said, tell } from "./dom.js";
+import { writeFragment } from "./fragment.js";
+import { Latest } from "./latest.js";
+import { TokenView } from "./token_view.js";
+import { visible } from "./visible.js";
+
+const FIRST = "Tokenization turns text into numbers.\nnaïve café · 東京 · 🙂👍🏽 · 1,234.5";
+const MEANINGS = [["reject", "Refuse it"], ["text", "Ordinary text"], ["parse", "The token itself"]];
+/** More ids make the field slow; the button copies them all. */
+const MOST_IDS = 20_000;
+const latest = new Latest();
+const ranks = new Latest();
+let app, view, policy = "reject", found = { tokens: [], bytes: 0 };
+
+export function create(given) {
+  app = given;
+  policy = MEANINGS.some(([name]) => name === app.state.special) ? app.state.special : "reject";
+  byId("text").value = app.state.text ?? FIRST;
+  view = new TokenView(byId("token-list"), detail);
+  byId("text").addEventListener("input", show);
+  byId("framed").addEventListener("change", show);
+  byId("whitespace").addEventListener("change", () => view.show(found.tokens, { spaces: byId("whitespace").checked }));
+  byId("copy-ids").addEventListener("click", async () => {
+    await copy(`[${found.tokens.map((token) => token.id).join(", ")}]`);
+    byId("copied").textContent = "Copied";
+  });
+  byId("decode").addEventListener("click", decode);
+}
+
+export function show() {
+  const text = byId("text").value;
+  writeFragment({ text, special: policy === "reject" ? "" : policy });
+  byId("copied").textContent = "";
+  latest.run(
+    async () => [text, await app.client.offsets({
+      text, tokenizer: app.tokenizer, unit: "byte", special_tokens: policy, add_special_tokens: byId("framed").checked,
+    })],
+    ([asked, answer]) => draw(asked, answer),
+    fail,
+  );
+}
+
+function draw(text, { ids, spans, tokenizer }) {
+  found = cut(text, ids, spans, literalsOf(app.info(tokenizer)));
+  tell(byId("tokens-error"), null);
+  const literals = found.tokens.some((token) => token.special && token.end > token.start);
+  ask(policy === "reject" ? null : literals || policy === "text" ? "The literals of special tokens in this text are taken as:" : null);
+  view.show(found.tokens, { spaces: byId("whitespace").checked });
+  const characters = [...text].length;
+  const rows = [
+    ["tokens", ids.length], ["characters", characters], ["bytes", found.bytes],
+    ["characters a token", ids.length ? characters / ids.length : 0], ["bytes a token", ids.length ? found.bytes / ids.length : 0],
+  ];
+  byId("numbers").replaceChildren(...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number.format(value)))));
+  byId("ids").value = ids.length <= MOST_IDS ? ids.join(" ") : "";
+  byId("ids").placeholder = ids.length > MOST_IDS ? `${number.format(ids.length)} ids; copy them with the button` : "";
+}
+
+function fail(error) {
+  if (app.failed(error)) return;
+  if (error.code === "reserved_literal") {
+    const { literal, span } = error.problem;
+    tell(byId("tokens-error"), null);
+    ask(`“${visible(literal)}” at ${span[0]} to ${span[1]} is the literal of a special token. What does it mean here?`);
+    return;
+  }
+  tell(byId("tokens-error"), said(error));
+}
+
+/** Offer the three meanings of a reserved literal. */
+function ask(question) {
+  const box = byId("literal");
+  box.hidden = !question;
+  if (!question) return;
+  const focused = box.contains(document.activeElement) ? document.activeElement.dataset.meaning : null;
+  const button = ([meaning, label]) => h("button", {
+    type: "button", "data-meaning": meaning, "aria-pressed": String(policy === meaning),
+    onclick: () => { policy = meaning; show(); },
+  }, label);
+  box.replaceChildren(h("span", {}, question), ...MEANINGS.map(button));
+  if (focused) box.querySelector(`[data-meaning=${focused}]`).focus();
+}
+
+function detail(token) {
+  const shown = token.chips ? token.chips.join(" ") : visible(token.text.slice(0, 80));
+  const bytes = token.chips ?? Array.from(new TextEncoder().encode(token.text.slice(0, 80)), (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
+  const rank = h("span", {}, "…");
+  const fact = (name, value) => h("span", { class: "fact" }, `${name} `, h("b", {}, value));
+  byId("token-detail").replaceChildren(
+    h("bdi", { class: "what" }, shown), fact("id", String(token.id)), fact("span", `${token.start} to ${token.end}`),
+    fact("bytes", bytes.join(" ")), fact("rank", rank),
+  );
+  ranks.run(() => rankOf(token), (text) => { rank.textContent = text; }, () => { rank.textContent = "none"; });
+}
+
+/** The rank of the merge that ends in a token, if its text becomes this token by merges. */
+async function rankOf(token) {
+  if (token.chips || token.special || !token.text || token.text.length > 100) return "none";
+  const { pieces } = await app.client.explain({ text: token.text, tokenizer: app.tokenizer });
+  const [piece] = pieces;
+  if (pieces.length !== 1 || piece.ids.length !== 1 || !piece.merges?.length) return "none";
+  const last = piece.merges.at(-1);
+  return number.format(last.rank ?? last.score);
+}
+
+async function decode() {
+  const ids = (byId("ids").value.match(/\d+/g) ?? []).map(Number);
+  tell(byId("decode-error"), null);
+  try {
+    const { text } = await app.client.decode({ ids, tokenizer: app.tokenizer });
+    byId("text").value = text;
+    show();
+  } catch (error) {
+    if (!app.failed(error)) tell(byId("decode-error"), said(error));
+  }
+}

@@ -1,0 +1,185 @@
+"""The other views of the page, each used as a person would."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from service.auth import entry, new_key
+from service.routes.playground import FOLDER
+from tests.service.playground.conftest import OpenPage
+from tests.support.server import RunServer, Server
+
+VIEWS = ("tokens", "compare", "merges", "chat", "train", "audit")
+CORPUS = "low lower lowest newer newest wider widest "
+
+
+def test_tokenizers_stand_beside_each_other_with_their_differences_marked(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=compare")
+    expect(page.locator("#compare-columns article")).to_have_count(3)
+    page.locator("#compare-text").fill("understanding")
+    columns = page.locator("#compare-columns article")
+    expect(columns.first.locator(".differs").first).to_be_visible()
+    expect(page.locator("#fertility .group")).to_have_count(20)
+    page.get_by_role("checkbox", name="bare").uncheck()
+    page.get_by_role("checkbox", name="framed").uncheck()
+    expect(columns).to_have_count(1)
+    expect(page.locator("#compare-columns .differs")).to_have_count(0)
+
+
+def test_merges_are_stepped_through_forwards_and_backwards(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=merges")
+    page.get_by_role("button", name="hug pug pun bun hugs").click()
+    expect(page.locator("#pieces button")).to_have_count(5)
+    page.get_by_role("button", name="lower").first.click()
+    expect(page.locator("#pieces button")).to_have_count(1)
+    symbols = page.locator("#symbols bdi")
+    assert symbols.all_inner_texts() == list("lower")
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator("#step-told")).to_contain_text("rank")
+    expect(symbols).to_have_count(4)
+    page.get_by_role("button", name="Last").click()
+    assert symbols.all_inner_texts() == ["lower"]
+    page.get_by_role("button", name="Back").click()
+    expect(symbols).to_have_count(2)
+
+
+def test_a_chat_shows_who_wrote_what_and_what_is_trained_on(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=chat")
+    expect(page.locator("#rendered .author-assistant").last).to_have_text("A piece of text with a number.")
+    expect(page.locator("#rendered .literal")).to_have_text("<|im_end|>")
+    page.get_by_label("assistant mask").check()
+    expect(page.locator("#rendered .masked").first).to_contain_text("A piece of text")
+    page.get_by_label("labels").check()
+    expect(page.locator("#rendered .labelled").last).to_contain_text("<|im_end|>")
+    page.get_by_label("generation prompt").check()
+    expect(page.locator("#rendered")).to_contain_text(re.compile("assistant↵\\s*$"))
+    page.get_by_label("Content of message 2").fill("<b>bold</b>")
+    expect(page.locator("#rendered")).to_contain_text("<b>bold</b>")
+    page.get_by_text("The same as code").click()
+    expect(page.locator("#chat-code")).to_contain_text("curl -s")
+    expect(page.locator("#chat-code")).to_contain_text("client.encode_chat(")
+
+
+def test_a_job_is_submitted_watched_compared_and_downloaded(
+    server: Server, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    page.locator("#corpus").fill(CORPUS * 20)
+    page.locator("#vocab-size").fill("262")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#job-state")).to_contain_text("succeeded")
+    expect(page.locator("#job-result .token")).to_have_count(6)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    download.value.save_as(tmp_path / "mine.tar.gz")
+    with tarfile.open(tmp_path / "mine.tar.gz") as archive:
+        assert any(name.endswith("manifest.json") for name in archive.getnames())
+    page.get_by_role("button", name="Compare with the chosen tokenizer").click()
+    expect(page.locator("#compare-columns article")).to_have_count(2)
+
+
+def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    page.evaluate(
+        """() => {
+          const words = Array.from({length: 300000}, (_, at) => (at * 2654435761 % 4294967296).toString(36));
+          document.getElementById('corpus').value = words.join(' ');
+        }"""
+    )
+    page.locator("#vocab-size").fill("60000")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#job-state")).to_contain_text("cancelled")
+
+
+def test_an_audit_shows_its_points_with_evidence(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=audit")
+    page.locator("#tokenizer").select_option(label="bare")
+    page.locator("#run-audit").click()
+    expect(page.locator("#points li").nth(10)).to_be_visible()
+    page.locator("#points summary").first.click()
+    expect(page.locator("#points pre").first).to_be_visible()
+
+
+def test_the_page_is_used_with_the_keyboard_alone(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server.url)
+    page.locator("#text").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Hello, world")
+    expect(page.locator("#numbers dd").first).to_have_text("3")
+    while page.evaluate("document.activeElement.id") != "token-list":
+        page.keyboard.press("Tab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#token-detail")).to_contain_text("id 6548")
+    page.locator("#tab-tokens").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-compare")).to_be_focused()
+    expect(page.locator("#compare")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_has_a_serious_finding_of_accessibility(
+    server: Server, open_page: OpenPage, view: str, scheme: str
+) -> None:
+    # The audit's own script is put into the page, which its policy forbids to everyone else.
+    page = open_page(f"{server.url}/#view={view}", color_scheme=scheme, bypass_csp=True)
+    expect(page.locator("#tokenizer option").first).to_be_attached()
+    page.wait_for_load_state("networkidle")
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_narrow_window_needs_no_scrolling_aside(server: Server, open_page: OpenPage, view: str) -> None:
+    page = open_page(f"{server.url}/#view={view}", viewport={"width": 360, "height": 700})
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_server_that_comes_back_is_found_again(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server.url, refusals=True)
+    page.context.set_offline(True)
+    page.locator("#text").fill("Hello, world")
+    expect(page.locator("#away")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.locator("#away")).to_be_hidden()
+    expect(page.locator("#numbers dd").first).to_have_text("3")
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(run_server: RunServer, open_page: OpenPage, tmp_path: Path) -> None:
+    key = new_key()
+    keys = tmp_path / "keys.toml"
+    keys.write_text(entry("reader", ("encode",), key), "utf-8")
+    with run_server(keys=str(keys), access_log=False) as server:
+        page = open_page(server.url, refusals=True)
+        page.locator("#key").fill("wrong")
+        page.get_by_role("button", name="Use it in this tab").click()
+        expect(page.locator("#key-wrong")).to_contain_text("not known")
+        page.locator("#key").fill(key)
+        page.get_by_role("button", name="Use it in this tab").click()
+        expect(page.locator("#token-list .token").first).to_be_visible()
+        page.reload()
+        expect(page.locator("#token-list .token").first).to_be_visible()
+        expect(page.locator("#key-form")).to_be_hidden()
+
+
+def test_the_whole_page_weighs_under_250_kb_and_no_script_is_long() -> None:
+    files = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
+    assert sum(map(len, files.values())) < 250_000
+    assert {name: data.count(b"\n") for name, data in files.items() if data.count(b"\n") >= 400} == {}
+
+
+def test_the_types_of_the_client_name_its_methods() -> None:
+    script, types = ((FOLDER / f"client.{suffix}").read_text("utf-8") for suffix in ("js", "d.ts"))
+    methods = re.findall(r"^  (?:async )?\*?(\w+)\([^;]*\{", script.partition("export class Tokd {")[2], re.MULTILINE)
+    declared = re.findall(r"^  (\w+)\(", types.partition("export class Tokd {")[2], re.MULTILINE)
+    assert len(declared) > 15
+    assert sorted({*methods} - {"if", "for", "try", "while"}) == sorted(declared)
