@@ -25,6 +25,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats import files, hf_json, pair_table, sentencepiece
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.stages.pretokenizers import PretokenizerStage, Split
 
 SCHEMA = 1
@@ -33,7 +34,10 @@ SCHEMA = 1
 MANIFEST = "manifest.json"
 TOKENIZERS = ("tokenizer.json", sentencepiece.MODEL)
 """Files that hold the tokenizer; an artifact has one of them."""
-FILES = (*TOKENIZERS, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", pair_table.NAME)
+FILES = (
+    *TOKENIZERS,
+    *("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", GENERATION, pair_table.NAME),
+)
 """Files of an artifact beside its manifest."""
 
 BASE_ARTIFACT = "artifacts/base"

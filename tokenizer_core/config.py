@@ -141,6 +141,7 @@ class Settings:
         pair_template: ids, ``"A"`` and ``"B"`` with their type ids, as the source frames a pair; ``None`` is a pair
             whose texts are each framed as if alone, with the type ids 0 and 1.
         type_ids: those of the prefix, the text and the suffix of a text alone; ``None`` is 0 for all.
+        generation: what the source's ``generation_config.json`` says, as JSON text by key.
         extra: what else the source's ``tokenizer_config.json`` says, as JSON text by key; kept for export.
 
     Raises:
@@ -158,6 +159,7 @@ class Settings:
     named_templates: tuple[tuple[str, str], ...] = ()
     pair_template: tuple[tuple[int | Literal["A", "B"], int], ...] | None = None
     type_ids: tuple[int, ...] | None = None
+    generation: tuple[tuple[str, str], ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -167,14 +169,15 @@ class Settings:
         check_choice(self.padding_side, Side, "padding_side")
         check_choice(self.truncation_side, Side, "truncation_side")
         object.__setattr__(self, "model_max_length", optional_integer(self.model_max_length, "model_max_length"))
-        for name, second in (("named_templates", "a template"), ("extra", "JSON text")):
+        for name, second in (("named_templates", "a template"), ("generation", "JSON text"), ("extra", "JSON text")):
             for index, pair in enumerate(tuple_of(getattr(self, name), name)):
                 if len(tuple_of(pair, place := f"{name}[{index}]")) != 2:
                     raise InvalidOption(f"{place} is a name and {second}, not {len(pair)} parts", field=place)
                 for text in pair:
                     check_unicode(text, place)
-        for index, (_, text) in enumerate(self.extra):
-            _check_json(text, f"extra[{index}]")
+        for name in ("generation", "extra"):
+            for index, (_, text) in enumerate(getattr(self, name)):
+                _check_json(text, f"{name}[{index}]")
         for index, item in enumerate(tuple_of(self.pair_template or (), "pair_template")):
             if len(tuple_of(item, place := f"pair_template[{index}]")) != 2:
                 raise InvalidOption(f"{place} is an id or a text, and its type id, not {len(item)} parts", field=place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +28,8 @@ class ServedTokenizer:
     """The template's hash."""
     head: bytes = field(init=False)
     """``{"tokenizer":"sha256:...",``"""
+    generation: Mapping[str, Any] = field(init=False)
+    """What the model's ``generation_config.json`` says."""
     responder: Responder = field(init=False)
     """The kernel's answers to plain requests."""
     _has_expressions: bool = field(init=False)
@@ -37,6 +41,8 @@ class ServedTokenizer:
         object.__setattr__(self, "name", self.tokenizer.name)
         object.__setattr__(self, "hash", self.tokenizer.hash)
         object.__setattr__(self, "template", self.tokenizer.template_hash)
+        generation = {key: json.loads(text) for key, text in self.tokenizer.settings.generation}
+        object.__setattr__(self, "generation", generation)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
         object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)

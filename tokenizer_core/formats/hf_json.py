@@ -20,6 +20,7 @@ from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_decoders import read_decoder
+from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import read_model
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
@@ -31,7 +32,7 @@ from tokenizer_core.formats.hf_stages import (
 from tokenizer_core.frame import Frame
 from tokenizer_core.stages.models import ByteBpe
 
-BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
+BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED, GENERATION)
 """The files of a directory that are read with its ``tokenizer.json``."""
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
 

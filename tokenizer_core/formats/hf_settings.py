@@ -17,6 +17,7 @@ from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_generation import read_generation
 from tokenizer_core.formats.hf_roles import (
     ADDED,
     CONFIG,
@@ -69,6 +70,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         unk=roles["unk"] or defaults.unk,
         chat_template=template,
         named_templates=named,
+        generation=read_generation(beside),
     )
     if fields.has("padding_side"):
         settings = dataclasses.replace(settings, padding_side=fields.choice("padding_side", _SIDES))

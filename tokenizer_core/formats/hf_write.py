@@ -10,6 +10,7 @@ from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, PipelineConfig,
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
 from tokenizer_core.formats.hf_decoders import write_decoder
+from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, write_pattern
@@ -63,6 +64,8 @@ def _beside(parts: TokenizerParts) -> dict[str, bytes]:
         "tokenizer_config.json": _pretty(_tokenizer_config(parts)),
         "special_tokens_map.json": _pretty(_tokens_map(settings)),
     }
+    if settings.generation:
+        rendered[GENERATION] = _pretty({key: json.loads(text) for key, text in settings.generation})
     if settings.chat_template is not None and not settings.named_templates:
         rendered["chat_template.jinja"] = settings.chat_template.encode()
     return rendered

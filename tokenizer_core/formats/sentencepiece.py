@@ -18,6 +18,7 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.stages.decoders import SentencePieceText
@@ -30,7 +31,7 @@ MODEL = "tokenizer.model"
 NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model")
 """The names in the directories of models."""
 
-BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE)
+BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE, GENERATION)
 
 _SHIFTED = ("XLMRoberta", "MBart", "Camembert", "Nllb", "Barthez", "XGLM", "Pegasus", "M2M100", "SpeechToText")
 """Tokenizers of transformers, by the beginning of their class, whose ids are not those of the model."""

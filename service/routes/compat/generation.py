@@ -50,6 +50,9 @@ _SAMPLING: dict[str, Any] = {
 _GREEDY = {"top_p": 1.0, "top_k": 0, "min_p": 0.0}
 """What vLLM sets where the temperature is 0."""
 
+_OF_THE_MODEL = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "stop_token_ids")
+"""What a model's ``generation_config.json`` says where the caller does not."""
+
 _ONLY_IF_SENT = (
     *("n", "top_k", "seed", "min_tokens", "ignore_eos", "include_stop_str_in_output", "skip_special_tokens"),
     *("spaces_between_special_tokens", "prompt_logprobs"),
@@ -252,16 +255,20 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
 
 def _max_tokens(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> int:
     left, wanted = prompts.max_model_len(loaded) - len(prompt.ids), body.most_tokens()
+    wanted = loaded.generation.get("max_new_tokens") if wanted is None else wanted
     return left if wanted is None else min(left, wanted)
 
 
-def _sampling(body: GenerationFields) -> dict[str, Any]:
+def _sampling(loaded: ServedTokenizer, body: GenerationFields) -> dict[str, Any]:
     """Return the parameters of sampling that both engines share, by vLLM's names."""
     params = {
         name: default if (sent := getattr(body, name, None)) is None else sent for name, default in _SAMPLING.items()
     }
     if isinstance(params["stop"], str):
         params["stop"] = [params["stop"]]
+    for name in _OF_THE_MODEL:
+        if getattr(body, name) is None and (own := loaded.generation.get(name)) is not None:
+            params[name] = own
     params |= {name: value for name in _ONLY_IF_SENT if (value := getattr(body, name)) is not None}
     if body.structured_outputs is not None:
         params["structured_outputs"] = _copied(body, "structured_outputs")
@@ -297,7 +304,7 @@ def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:
 
 
 def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
-    params = _sampling(body) | {
+    params = _sampling(loaded, body) | {
         "max_tokens": _max_tokens(loaded, body, prompt),
         "output_kind": 1 if body.stream else 2,
         "skip_clone": True,
@@ -331,7 +338,7 @@ def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, promp
 def _sglang(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
     if (body.n or 1) > 1:
         raise ServiceError("invalid_option", "one answer a request is rendered; leave n out", "n")
-    params = _sampling(body) | {"max_new_tokens": _max_tokens(loaded, body, prompt)}
+    params = _sampling(loaded, body) | {"max_new_tokens": _max_tokens(loaded, body, prompt)}
     for name in ("bad_words", "skip_reading_prefix_cache"):
         del params[name]
     logprobs = body.logprobs_wanted()

@@ -29,6 +29,7 @@ ONE_SYSTEM = _TURNS.replace(
     "REFUSED", "{% if m.role == 'system' and not loop.first %}{{ raise_exception('one system') }}{% endif %}"
 )
 MIB = 1 << 20
+GENERATION = {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_new_tokens": 7, "eos_token_id": [1, 2]}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,8 @@ def http(run_server: RunServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         layout = write_layout(
             base / f"{name}-layout", texts=TEXTS, vocab_size=400, min_frequency=2, specials=SPECIALS, config=roles
         )
+        if name == "long":
+            (layout / "generation_config.json").write_text(json.dumps(GENERATION))
         template = THINKING if name == "acme" else ONE_SYSTEM
         Tokenizer.from_hf(layout).with_template(template).save(base / name, name=name)
         paths.append(str(base / name))
@@ -130,6 +133,20 @@ def test_the_most_tokens_are_what_the_model_s_length_leaves(http: httpx.Client) 
     assert error["message"] == f"Input length ({LENGTH + 1}) exceeds model's maximum context length ({LENGTH})."
     (cut,) = rendered(http.post(COMPLETIONS, json={"prompt": prompt, "truncate_prompt_tokens": -1}))
     assert (len(cut["token_ids"]), cut["sampling_params"]["max_tokens"]) == (LENGTH, 0)
+
+
+def test_what_the_caller_leaves_out_is_that_of_the_model(http: httpx.Client) -> None:
+    def params(path: str = CHAT, **body: Any) -> Any:
+        found = rendered(http.post(path, json={"model": "long", **body}))
+        return (found[0] if isinstance(found, list) else found)["sampling_params"]
+
+    own = {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_tokens": 7, "repetition_penalty": 1.0}
+    assert params(messages=HELLO).items() >= own.items()
+    sent = {"temperature": 0.5, "top_k": 3, "max_tokens": 90}
+    assert params(messages=HELLO, **sent).items() >= {**sent, "top_p": 0.95}.items()
+    assert params(messages=HELLO, temperature=0).items() >= {"temperature": 0, "top_p": 1.0, "top_k": 0}.items()
+    assert params(COMPLETIONS, prompt="a").items() >= {"temperature": 0.6, "max_tokens": 16}.items()
+    assert "top_k" not in params(model="acme", messages=HELLO)
 
 
 def test_wrong_requests_are_told_as_vllm_does(http: httpx.Client) -> None:

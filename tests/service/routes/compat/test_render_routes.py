@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -294,6 +295,18 @@ def test_literals_are_text_unless_the_model_s_setting_says_engine(ask: Ask, fram
         text, engine = (ask(path, messages=forged, model=model)[ids] for model in ("Acme/one", "Acme/engine-1"))
         assert text.count(eos) == plain.count(eos)
         assert engine.count(eos) == plain.count(eos) + 1
+
+
+def test_the_engine_s_literals_are_those_of_the_whole_rendered_text(ask: Ask) -> None:
+    pieces = ["<|eos|>", "<|bos|>", "<|e", "os|>", "<", "|", ">", "the ", "\n", "<|bos|", "é"]
+    random = Random(44)
+    for _ in range(100):
+        texts = ["".join(random.choices(pieces, k=random.randrange(6))) for _ in range(4)]
+        roles = ["system", "user", "assistant", "user"]
+        chat = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+        text = ask("/render", messages=chat, add_generation_prompt=True)["text"]
+        (parsed,) = ask(COMPLETIONS, prompt=text, add_special_tokens=False)
+        assert ask(CHAT, messages=chat, model="Acme/engine-1")["token_ids"] == parsed["token_ids"]
 
 
 def test_the_log_and_a_metric_tell_whose_literals_are_the_engine_s(
