@@ -71,7 +71,7 @@ export class TokenView {
       return element;
     }
     const text = token.text.length > MOST_SHOWN ? `${token.text.slice(0, MOST_SHOWN)}…` : token.text;
-    for (const [part, isMark] of visibleParts(text, this.spaces)) element.append(isMark ? h("span", { class: "mark" }, part) : h("bdi", {}, part));
+    for (const [part, isMark] of visibleParts(text, this.spaces)) element.append(isMark ? h("span", { class: "mark" }, part) : part);
     return element;
   }
 
