@@ -25,6 +25,7 @@ class Engines:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._fingerprints: dict[tuple[ServedTokenizer, str], str] = {}
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
         for name in settings.literals:
@@ -53,14 +54,21 @@ class Engines:
 
         Two servers with equal fingerprints give equal ids, and so does one server before and after a restart.
         """
-        facts = {
-            "tokenizer": loaded.hash,
-            "templates": sorted(loaded.tokenizer.templates.items()),
-            "literals": self.literals(model, loaded.name),
-            "chat_literals": self._settings.chat_literals,
-            "content_format": self._settings.content_format,
-        }
-        return f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
+        literals = self.literals(model, loaded.name)
+        known = self._fingerprints.get((loaded, literals))
+        if known is None:
+            facts = {
+                "tokenizer": loaded.hash,
+                "templates": sorted(loaded.tokenizer.templates.items()),
+                "literals": literals,
+                "chat_literals": self._settings.chat_literals,
+                "content_format": self._settings.content_format,
+            }
+            known = f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
+            if not loaded.is_trained:
+                # Those come and go.
+                self._fingerprints[loaded, literals] = known
+        return known
 
     @property
     def engine_literals(self) -> int:
