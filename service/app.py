@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -22,11 +23,12 @@ from service.admission.limits import Limits
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
 from service.http.fast_path import FastPath
-from service.http.protocol import REFUSED
+from service.http.protocol import REFUSED, WRITE_WHOLE
+from service.http.trace import trace_of
 from service.jobs import JobStore
 from service.registry.engines import Engines
 from service.registry.registry import Registry
-from service.request_log import LogEntry
+from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
     count,
@@ -194,6 +196,13 @@ class App(FastAPI):
         limits, method = state.limits, scope["method"]
         log_entry = scope["log_entry"] = LogEntry(method if method in _METHODS else "OTHER")
         route = self._hot.get(scope["path"]) if method == "POST" else None
+        trace = trace_of(scope["headers"])
+        if trace:
+            log_entry.trace = trace
+            # What writes head and body in one call knows no further headers.
+            extensions = scope.get("extensions") or {}
+            scope["extensions"] = {name: each for name, each in extensions.items() if name != WRITE_WHOLE}
+            send = partial(_send_with, send, trace)
         limits.requests += 1
         try:
             if route is not None:
@@ -240,6 +249,12 @@ class App(FastAPI):
                 log_entry.bytes_out = 0
 
 
+async def _send_with(send: Send, trace: Trace, message: Message) -> None:
+    if message["type"] == "http.response.start":
+        message = {**message, "headers": [*message["headers"], *trace]}
+    await send(message)
+
+
 class _Guarded:
     """A route behind the checks of the host, the key and the names in the query; hot routes do them themselves."""
 
@@ -248,7 +263,8 @@ class _Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._guard is not None:
-            scope["identity"] = self._guard.require(self._need, scope["headers"])
+            scope["identity"] = identity = self._guard.require(self._need, scope["headers"])
+            scope["log_entry"].key = identity.key
         if self._need is OPEN:
             # Monitors add what they like, such as the time to get past caches; none of it is read.
             scope["query_string"] = b""

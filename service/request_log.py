@@ -1,4 +1,4 @@
-"""The log and metrics entry of one request: numbers and names of ours, never a caller's text."""
+"""The log and metrics entry of one request: numbers and names of ours and what traces it, never a caller's text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from math import inf
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
+
+Trace = tuple[tuple[bytes, bytes], ...]
+"""Headers of a request that its answer repeats, each at most once."""
 
 UNMATCHED = "unmatched"
 
@@ -31,6 +34,8 @@ class LogEntry:
         tokenizer: the hash of the tokenizer that was used, or empty.
         is_gone: tells, in any thread, whether the caller went away; it is never known of one that closes its sending
             side alone.
+        key: the name of the caller's key, or empty.
+        trace: the headers of the request that the answer and the log repeat.
         until: when an answer comes too late, on the clock ``time.monotonic``.
     """
 
@@ -45,5 +50,7 @@ class LogEntry:
     unread: bool = True
     tokens: int = 0
     tokenizer: str = ""
+    key: str = ""
+    trace: Trace = ()
     is_gone: Callable[[], bool] = _never
     until: float = inf

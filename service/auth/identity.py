@@ -24,6 +24,11 @@ class Identity:
         """The name whose jobs this caller sees; ``None`` sees all."""
         return None if "admin" in self.scopes else self.name
 
+    @property
+    def key(self) -> str:
+        """The name of the key; empty where no keys are needed."""
+        return "" if self.name == LOCAL_NAME else self.name
+
     def may(self, need: frozenset[Scope]) -> bool:
         """Tell whether one of the scopes is enough; ``admin`` always is."""
         return "admin" in self.scopes or not need.isdisjoint(self.scopes)

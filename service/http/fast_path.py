@@ -23,9 +23,10 @@ from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
 from service.http.parsing import ParsingProtocol
 from service.http.response_json import BLOCK_BYTES, Answer
+from service.http.trace import trace_of
 from service.registry.registry import Registry, Unopened
 from service.registry.served import ServedTokenizer
-from service.request_log import Headers, LogEntry
+from service.request_log import Headers, LogEntry, Trace
 from service.schemas.requests import INLINE_ITEMS
 from service.settings import Settings
 
@@ -100,8 +101,10 @@ class PlainIds(PlainRequests):
         )
 
 
-Whole = tuple[bytes, bytes | memoryview]
-"""Media type and body of an answer that is written at once. A class of its own would cost a fiftieth of a request."""
+Whole = tuple[bytes, bytes | memoryview, Trace]
+"""Media type, body and further headers of an answer that is written at once. A class of its own would cost a fiftieth
+of a request.
+"""
 
 
 class FastPath:
@@ -130,9 +133,10 @@ class FastPath:
             or not is_plain(headers)
         ):
             return None
+        key = ""
         try:
             if self._guard is not None:
-                self._guard.require(self._need, headers)
+                key = self._guard.require(self._need, headers).key
             answer = self._plain.answer(body, may_take_long=False)
         except Exception:
             # The route meets the same error again, and answers it.
@@ -142,8 +146,9 @@ class FastPath:
             return None
         (block,) = answer.blocks
         counted = size, len(block), 0, 0, False, answer.tokens, answer.tokenizer
-        self._note(LogEntry("POST", self._path, 200, "", *counted), perf_counter() - started)
-        return answer.media_type, block if isinstance(block, bytes) else block.data
+        trace = trace_of(headers)
+        self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace), perf_counter() - started)
+        return answer.media_type, block if isinstance(block, bytes) else block.data, trace
 
 
 MOST_IN_A_ROW = 16
@@ -226,13 +231,15 @@ class FastPathProtocol(ParsingProtocol):
             self._become_a_task()
         super().on_message_complete()
 
-    def write_whole(self, media_type: bytes, body: bytes | memoryview) -> None:
+    def write_whole(self, media_type: bytes, body: bytes | memoryview, more: Trace = ()) -> None:
         """Write an answer in a third of the time that ASGI's two messages take."""
         common = self.server_state.default_headers
         if common is not self._common:
             self._common = common
             self._head = STATUS_LINE[200] + b"".join(b"%b: %b\r\n" % header for header in common)
         head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n" % (self._head, media_type, len(body))
+        if more:
+            head = head[:-2] + b"".join(b"%b: %b\r\n" % header for header in more) + b"\r\n"
         if len(body) <= COPIED_BYTES:
             self.transport.write(b"".join((head, body)))
         else:

@@ -174,7 +174,7 @@ class JsonRoute(APIRoute):
     async def _answer(self, scope: Scope, receive: Receive, log_entry: LogEntry) -> Answer:
         limits = self.limits
         if self.guard is not None:
-            self.guard.require(self.need, scope["headers"])
+            log_entry.key = self.guard.require(self.need, scope["headers"]).key
         if scope["query_string"] and self.dialect is None:
             refuse_unknown_query(scope["query_string"], ())
         log_entry.until = deadline(scope["headers"])

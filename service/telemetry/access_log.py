@@ -1,4 +1,4 @@
-"""Write one JSON line a request, without text, ids or paths of the caller.
+"""Write one JSON line a request, without texts, ids of tokens or paths of the caller.
 
 Lines are gathered and written many at a time in a thread of their own, so that a reader who is slow never stalls an
 answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted. Several
@@ -121,6 +121,7 @@ def _in_turn(stream: BinaryIO) -> Iterator[None]:
 
 
 def _line(at: float, seconds: float, log_entry: LogEntry) -> str:
+    trace = dict(log_entry.trace)
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
     return (
         json.dumps(
@@ -135,6 +136,9 @@ def _line(at: float, seconds: float, log_entry: LogEntry) -> str:
                 "bytes_out": log_entry.bytes_out,
                 "tokens": log_entry.tokens,
                 "tokenizer": log_entry.tokenizer,
+                "key": log_entry.key,
+                "request_id": trace.get(b"x-request-id", b"").decode("ascii"),
+                "traceparent": trace.get(b"traceparent", b"").decode("ascii"),
             },
             separators=(",", ":"),
         )

@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from service.admission.limits import Limits
 from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
-from tokenizer_core import Tokenizer
+from tokenizer_core import VERSION, Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -112,6 +112,7 @@ class Metrics:
         )
         at_start = tuple(tokenizers)
         _show_vocabularies(at_start, registry)
+        _show_build(registry)
         self._piece_caches = _PieceCaches(tuple(loaded.tokenizer for loaded in at_start), trained, registry)
         if self._directory is None:
             ProcessCollector(registry=registry)
@@ -240,6 +241,11 @@ def _show_vocabularies(at_start: Iterable[ServedTokenizer], registry: CollectorR
     )
     for loaded in at_start:
         info.labels(loaded.name, loaded.hash).set(loaded.tokenizer.vocab_size)
+
+
+def _show_build(registry: CollectorRegistry) -> None:
+    info = Gauge("tokd_build_info", "1, with the version.", ("version",), registry=registry, multiprocess_mode="max")
+    info.labels(VERSION).set(1)
 
 
 def _page_of_jobs(jobs: Mapping[str, int]) -> bytes:
