@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import orjson
 
+from service.cli.colours import CHOICES, coloured, wanted
 from service.cli.options import Parser, add_policy, add_tokenizer
 from service.cli.streams import (
     CommandError,
@@ -38,6 +39,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
     parser.add_argument("--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--color",
+        choices=CHOICES,
+        default="auto",
+        help="print the tokens in colours below the ids (default: on a terminal, unless NO_COLOR is set)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -78,6 +85,8 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
             write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (written, len(ids), tokenizer.hash.encode()))
         else:
             write(written[1:-1].replace(b",", b" ") + b"\n")
+            if wanted(args.color):
+                write_line(coloured(tokenizer.token_bytes(id).decode(errors="backslashreplace") for id in ids.tolist()))
 
 
 def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:

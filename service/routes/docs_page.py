@@ -27,6 +27,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; bo
 button { font: inherit; padding: .2rem 1rem }
 h2 code { font-size: 1.25rem; overflow-wrap: anywhere }
 nav { columns: 16rem; line-height: 1.8 }
+[hidden] { display: none !important }
 nav a { display: block; overflow-wrap: anywhere }
 @media (max-width: 44rem) {
   table, tbody, tr, td { display: block }
@@ -38,6 +39,15 @@ nav a { display: block; overflow-wrap: anywhere }
 """
 
 _SCRIPT = """
+const filter = document.getElementById("filter");
+filter.addEventListener("input", () => {
+  const words = filter.value.toLowerCase().split(/\\s+/);
+  const has = (text) => words.every((word) => text.toLowerCase().includes(word));
+  for (const section of document.querySelectorAll("section")) {
+    section.hidden = !has(section.textContent);
+    document.querySelector(`nav a[href="#${section.dataset.anchor}"]`).hidden = section.hidden;
+  }
+});
 for (const form of document.forms) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -77,6 +87,7 @@ def page(document: dict[str, Any]) -> str:
         f"<title>tokd</title><style>{_STYLE}</style>"
         f"<h1>tokd {escape(document['info']['version'])}</h1><p>{escape(document['info']['summary'])} "
         f"<a href=openapi.json>OpenAPI</a></p>{_key(document)}"
+        "<p><label>Filter <input id=filter type=search autocomplete=off></label></p>"
         f"<nav>{''.join(_entries(document))}<a href=#errors>Errors</a></nav>"
         f"{''.join(_routes(document))}{''.join(_problems())}"
         f"<script>{_SCRIPT}</script></html>"
@@ -103,6 +114,7 @@ def _entries(document: dict[str, Any]) -> Iterator[str]:
 def _routes(document: dict[str, Any]) -> Iterator[str]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
+            yield f"<section data-anchor='{_anchor(method, path)}'>"
             yield f"<h2 id='{_anchor(method, path)}'><code>{method.upper()} {escape(path)}</code></h2>"
             yield f"<p>{_prose(operation.get('description', ''))}</p>"
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -120,6 +132,7 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
                     f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
                     "<button>Send</button><output></output></form>"
                 )
+            yield "</section>"
 
 
 def _parameters(document: dict[str, Any], parameters: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -1,9 +1,12 @@
 """``tokd encode`` and ``tokd decode``: bytes in and bytes out."""
 
 import json
+import re
+import sys
 
 import pytest
 
+from service.cli import colours
 from tests.service.cli.processes import ROOT, TEXT, assert_refused, run_in, succeed
 
 
@@ -98,3 +101,31 @@ def test_in_any_folder_a_command_takes_the_installed_artifact(command, tmp_path)
 def test_files_of_a_model_are_answered_with_what_makes_an_artifact_of_them(tokd, place):
     assert_refused(tokd("encode", "a", "--tokenizer", place), "artifact_not_found", 1, f"tokd import {place} -o DIR")
     assert_refused(tokd("inspect", place), "artifact_not_found", 1, "tokd import")
+
+
+def test_colours_stand_below_the_ids_where_they_are_asked_for(tokd, tokenizer):
+    plain = succeed(tokd("encode", TEXT))
+    assert succeed(tokd("encode", TEXT, "--color", "never")) == plain
+    ids, tokens = succeed(tokd("encode", TEXT, "--color", "always")).decode().splitlines()
+    assert f"{ids}\n".encode() == plain
+    shown = re.findall(r"\x1b\[30;48;5;\d+m([^\x1b]*)\x1b\[0m", tokens)
+    assert len(shown) == len(plain.split())
+    assert "\x1b" not in "".join(shown)
+
+
+def test_a_token_never_writes_a_sequence_of_its_own_to_the_terminal(tokd):
+    _, tokens = succeed(tokd("encode", "\x1b[31mred", "--color", "always")).decode().splitlines()
+    assert re.sub(r"\x1b\[(30;48;5;\d+|0)m", "", tokens) == "\\x1b[31mred"
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_terminal", "variable", "expected"),
+    [("auto", True, None, True), ("auto", True, "1", False), ("auto", True, "", True), ("auto", False, None, False),
+     ("always", False, "1", True), ("never", True, None, False)],
+)  # fmt: skip
+def test_colours_are_for_terminals_that_want_them(monkeypatch, choice, is_terminal, variable, expected):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("NO_COLOR", variable)
+    assert colours.wanted(choice) is expected

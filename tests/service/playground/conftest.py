@@ -17,8 +17,9 @@ REFUSED = "Failed to load resource"
 """How the browser itself logs an answer that is an error, or none."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Start a browser, for one module: while its driver runs, no other test can have an event loop."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium; apt-get install chromium")
     with sync_playwright() as driver:
