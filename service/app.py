@@ -199,7 +199,7 @@ class App(FastAPI):
         trace = trace_of(scope["headers"])
         if trace:
             log_entry.trace = trace
-            # What writes head and body in one call knows no further headers.
+            # What writes head and body in one call knows no headers but the answer's own.
             extensions = scope.get("extensions") or {}
             scope["extensions"] = {name: each for name, each in extensions.items() if name != WRITE_WHOLE}
             send = partial(_send_with, send, trace)

@@ -23,6 +23,7 @@ from service.admission.threads import saturated
 from service.errors import MEDIA_TYPE, Refusal, ServiceError, refusal
 from service.http.fast_path import FastPathProtocol
 from service.http.http_1_0 import unframed
+from service.request_log import Trace
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes that may arrive without a body making progress: the request line, headers, trailers."""
@@ -230,10 +231,12 @@ class BoundedProtocol(FastPathProtocol):
         }
         super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
 
-    def _write_answer(self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview) -> bool:
+    def _write_answer(
+        self, cycle: RequestResponseCycle, media_type: bytes, body: bytes | memoryview, headers: Trace
+    ) -> bool:
         if cycle.disconnected or cycle.response_started or cycle.flow.write_paused or not cycle.keep_alive:
             return False
-        self.write_whole(media_type, body)
+        self.write_whole(media_type, body, headers)
         cycle.waiting_for_100_continue = False
         cycle.response_started = cycle.response_complete = True
         cycle.chunked_encoding = False

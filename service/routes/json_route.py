@@ -148,10 +148,10 @@ class JsonRoute(APIRoute):
         log_entry.status, log_entry.tokens, log_entry.tokenizer = 200, answer.tokens, answer.tokenizer
         blocks = answer.blocks
         log_entry.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
-        if len(blocks) == 1 and size <= COPIED_BYTES and not answer.headers:
+        if len(blocks) == 1 and size <= COPIED_BYTES:
             # One write of head and body together, for which a larger answer would have to be copied.
             extension = extensions.get(WRITE_WHOLE)
-            if extension is not None and extension["send"](answer.media_type, blocks[0]):
+            if extension is not None and extension["send"](answer.media_type, blocks[0], answer.headers):
                 return
         headers = [(b"content-type", answer.media_type), (b"content-length", b"%d" % size), *answer.headers]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -89,6 +89,16 @@ def test_dynamo_sends_the_raw_body_and_bounds_the_answer(http: httpx.Client) -> 
     assert "transfer-encoding" not in answer.headers
 
 
+def test_small_and_large_answers_name_the_fingerprint_beside_the_usual_headers(http: httpx.Client) -> None:
+    (model,) = [model for model in http.get("/v1/models").json()["data"] if model["id"] == "long"]
+    for count in (1, 50_000):
+        answer = http.post(COMPLETIONS, json={"model": "long", "prompt": "\0" * count})
+        assert len(rendered(answer)[0]["token_ids"]) == count
+        assert answer.headers.get_list("tokd-fingerprint") == [model["fingerprint"]]
+        assert answer.headers.get_list("content-length") == [str(len(answer.content))]
+        assert answer.headers.get_list("content-type") == ["application/json"]
+
+
 def test_skyrl_forwards_the_whole_answer_to_the_engine(http: httpx.Client) -> None:
     body = {"model": "Acme/one", "messages": HELLO, "temperature": 0.7, "max_tokens": 8, "logprobs": True, "n": 2}
     found = rendered(http.post(CHAT, json=body))
