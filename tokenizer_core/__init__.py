@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
+    from tokenizer_core.token_files import EndOfText, TokenFiles, encode_corpus
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
     from tokenizer_core.training.plans import TrainingWarning
@@ -119,6 +120,7 @@ __all__ = [
     "EncodedBatch",
     "EncodedChat",
     "EncodedPair",
+    "EndOfText",
     "Explainer",
     "Fertility",
     "Files",
@@ -163,6 +165,7 @@ __all__ = [
     "TemplateUntrackable",
     "TieBreak",
     "TokdError",
+    "TokenFiles",
     "Tokenizer",
     "TrainSettings",
     "TrainingReport",
@@ -180,6 +183,7 @@ __all__ = [
     "continue_chat",
     "counted",
     "did_you_mean",
+    "encode_corpus",
     "extend",
     "fertility",
     "fertility_by_language",
@@ -222,6 +226,7 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
+        "token_files": ("EndOfText", "TokenFiles", "encode_corpus"),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),

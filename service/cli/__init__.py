@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "serve",
     "worker": "worker",
     "encode": "encode",
+    "encode-corpus": "encode_corpus",
     "decode": "decode",
     "import": "import_artifact",
     "export": "export_artifact",

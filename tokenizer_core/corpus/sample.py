@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import json
 import os
 from collections.abc import Iterator
 from itertools import islice
 
 from tokenizer_core.arguments import whole_number
+from tokenizer_core.corpus.documents import text_of_line
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks, lines, rows
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, shown
@@ -59,7 +59,8 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
                 if not line.strip():
                     continue
                 try:
-                    yield _field(line, files.field, source.name, number)
+                    text = text_of_line(line.decode(errors="replace"), files.field, source.name, number)
+                    yield text.encode(errors="replace").decode()
                 except InvalidCorpus:
                     if files.on_error == "stop":
                         raise
@@ -67,14 +68,3 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
         start = b"".join(islice(blocks(source, Meter()), 1 + share // BLOCK))[:share]
         # The last character may be cut in two.
         yield start.decode(errors="replace").rstrip("\N{REPLACEMENT CHARACTER}")
-
-
-def _field(line: bytes, field: str, name: str, number: int) -> str:
-    try:
-        # As a number with a point an integer may have any length.
-        text = json.loads(line.decode(errors="replace"), parse_int=float)[field]
-        if isinstance(text, str):
-            return text.encode(errors="replace").decode()
-    except (ValueError, LookupError, TypeError, RecursionError):
-        pass
-    raise InvalidCorpus(f"line {number} of {name} has no string {field!r}", file=name, line=number)
