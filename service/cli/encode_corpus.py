@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 from service.cli.options import POLICIES, Parser, add_tokenizer, place
-from service.cli.streams import printable, require_absent, require_writable, write_json, write_line
+from service.cli.streams import (
+    CommandError,
+    printable,
+    reason,
+    require_absent,
+    require_writable,
+    write_json,
+    write_line,
+)
 from tokenizer_core import EndOfText, Files, Tokenizer, encode_corpus
 
 
@@ -46,7 +54,11 @@ def run(args: argparse.Namespace) -> int:
     require_writable(output)
     files = Files(paths=tuple(args.corpus), field=args.field, column=args.field)
     tokenizer = Tokenizer.open(args.tokenizer)
-    written = encode_corpus(files, tokenizer, output, eos=args.eos, special_tokens=args.special_tokens)
+    try:
+        written = encode_corpus(files, tokenizer, output, eos=args.eos, special_tokens=args.special_tokens)
+    except OSError as error:
+        # What cannot be read is an error of the corpus.
+        raise CommandError("unwritable_output", f"cannot write {printable(str(output))}: {reason(error)}") from None
     if args.json:
         write_json(
             {

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import resource
 import struct
 from itertools import chain, pairwise
 from pathlib import Path
@@ -91,3 +92,14 @@ def test_the_command_writes_what_the_library_does(tokenizer, corpus, tmp_path, c
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert main(["encode-corpus", str(corpus), "-t", str(tmp_path / "artifact"), "-o", str(tmp_path / "two")]) == 1
     assert "output_exists" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(corpus, tmp_path, capsys):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        assert main(["encode-corpus", str(corpus), "-o", str(tmp_path / "out")]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "unwritable_output" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
