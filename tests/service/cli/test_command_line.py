@@ -110,8 +110,8 @@ def test_every_code_of_the_command_is_documented():
 
 
 def test_every_command_is_documented(tokd):
-    named = re.findall(r"^    ([a-z]+) ", succeed(tokd("--help")).decode(), re.MULTILINE)
-    documented = re.findall(r"^\| `tokd ([a-z]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
+    named = re.findall(r"^    ([a-z-]+)(?: |$)", succeed(tokd("--help")).decode(), re.MULTILINE)
+    documented = re.findall(r"^\| `tokd ([a-z-]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
     assert named == documented
 
 
