@@ -122,6 +122,14 @@ class _Processes(Multiprocess):
             process.kill()
         raise KeyboardInterrupt
 
+    def init_processes(self) -> None:
+        """Start the processes deaf to a closed terminal, which they are anyway once their imports are done."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            super().init_processes()
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
     def _hold_back(self, record: logging.LogRecord) -> bool:
         if record.levelno == logging.INFO:
             self._running.append(record)

@@ -219,6 +219,15 @@ impl<'t> Run<'t> {
         }
         let mut source = self.iterate(value)?;
         let mut items = Vec::new();
+        if let Some(length) = source.length() {
+            // Room for all at once: a list that grows to a million takes three times its place on the way.
+            self.budget.charge_product(length, ITEM)?;
+            items.reserve_exact(length);
+            while let Some(item) = self.next(&mut source)? {
+                items.push(item);
+            }
+            return Ok(items);
+        }
         while let Some(item) = self.next(&mut source)? {
             self.budget.charge(ITEM)?;
             items.push(item);
