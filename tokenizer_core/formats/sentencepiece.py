@@ -33,7 +33,10 @@ NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model")
 
 BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE, GENERATION)
 
-_SHIFTED = ("XLMRoberta", "MBart", "Camembert", "Nllb", "Barthez", "XGLM", "Pegasus", "M2M100", "SpeechToText")
+_SHIFTED = (
+    *("XLMRoberta", "XLMProphetNet", "LayoutXLM", "MBart", "PLBart", "Barthez", "Bartpho", "Camembert", "ErnieM"),
+    *("M2M100", "Nllb", "Pegasus", "SeamlessM4T", "Speech2Text", "SpeechToText", "XGLM"),
+)
 """Tokenizers of transformers, by the beginning of their class, whose ids are not those of the model."""
 
 _FRAMES = {"Llama": ("bos",), "CodeLlama": ("bos",), "Gemma": ("bos",), "T5": ("eos",), "MT5": ("eos",)}
