@@ -74,6 +74,7 @@ PROBLEMS: dict[str, Problem] = {
     "queue_full": Problem(429, "no more training jobs can wait"),
     "request_timeout": Problem(408, "the request body did not arrive in time"),
     "reserved_literal": Problem(422, "the text holds the literal of a special token"),
+    "row_too_long": Problem(422, "an example has more tokens than a pack"),
     "saturated": Problem(503, "this server has as much to do as it can take on"),
     "scheme_forbidden": Problem(422, "jobs may not read URLs of this scheme"),
     "step_limit": Problem(422, "the tokenizer's regular expression took too long on this text"),

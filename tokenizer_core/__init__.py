@@ -32,6 +32,7 @@ from tokenizer_core.errors import (
     InvalidUnicode,
     MessageNotRendered,
     ReservedLiteral,
+    RowTooLong,
     StepLimit,
     TemplateFailed,
     TemplateLimit,
@@ -73,6 +74,11 @@ if TYPE_CHECKING:
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
     from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
+    from tokenizer_core.packing.examples import TrainedOn
+    from tokenizer_core.packing.files import PackFormat, write_packs
+    from tokenizer_core.packing.pack import PackOptions, pack, pack_files
+    from tokenizer_core.packing.packs import PackBlock, Packs, TokenRows
+    from tokenizer_core.packing.plan import MAX_LENGTH, Method, Overflow, PackPlan, plan_packs
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
@@ -94,6 +100,7 @@ __all__ = [
     "FORMATS",
     "MAX_CACHE_BYTES",
     "MAX_EXPLAINED",
+    "MAX_LENGTH",
     "VERSION",
     "AddedToken",
     "ArtifactError",
@@ -137,8 +144,15 @@ __all__ = [
     "InvalidUnicode",
     "Message",
     "MessageNotRendered",
+    "Method",
     "Offsets",
     "OnError",
+    "Overflow",
+    "PackBlock",
+    "PackFormat",
+    "PackOptions",
+    "PackPlan",
+    "Packs",
     "Padding",
     "PipelineConfig",
     "Point",
@@ -151,6 +165,7 @@ __all__ = [
     "Responder",
     "Rewriting",
     "Row",
+    "RowTooLong",
     "Settings",
     "Side",
     "Span",
@@ -166,8 +181,10 @@ __all__ = [
     "TieBreak",
     "TokdError",
     "TokenFiles",
+    "TokenRows",
     "Tokenizer",
     "TrainSettings",
+    "TrainedOn",
     "TrainingReport",
     "TrainingRun",
     "TrainingWarning",
@@ -189,8 +206,11 @@ __all__ = [
     "fertility_by_language",
     "media_of",
     "overlapping",
+    "pack",
+    "pack_files",
     "pad_id_of",
     "padded_width",
+    "plan_packs",
     "prefix_stable",
     "sample_corpus",
     "shape_rows",
@@ -201,6 +221,7 @@ __all__ = [
     "train",
     "train_characters",
     "train_sizes",
+    "write_packs",
     "writes_every_message",
 ]
 
@@ -233,6 +254,11 @@ _LATER = {
         "languages": ("ARTICLE_1",),
         "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),
+        "packing.examples": ("TrainedOn",),
+        "packing.files": ("PackFormat", "write_packs"),
+        "packing.pack": ("PackOptions", "pack", "pack_files"),
+        "packing.packs": ("PackBlock", "Packs", "TokenRows"),
+        "packing.plan": ("MAX_LENGTH", "Method", "Overflow", "PackPlan", "plan_packs"),
         "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
         "training.characters": ("CharacterMerges", "train_characters"),

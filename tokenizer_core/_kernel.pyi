@@ -456,6 +456,13 @@ def block_hashes(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
     """Hash blocks of ids; ``tokenizer_core/kv_blocks.py`` says how. Options are JSON."""
 
+def best_fit(sizes: npt.NDArray[np.uint32], room: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+    """Put rows of 1 to ``room`` tokens into packs; returns the rows of all packs, and where each pack begins.
+
+    Raises:
+        InvalidOption: with the ``index`` of a row that fits no pack.
+    """
+
 def portable_pattern(pattern: str) -> str:
     """Write a regular expression of tiktoken's so that Oniguruma, and a ``tokenizer.json``, mean the same by it.
 

@@ -27,11 +27,19 @@ def write_new(path: Path, parts: Iterable[bytes]) -> None:
         FileExistsError
     """
     with os.fdopen(_make_file(path), "wb") as file:
-        _write(file, parts)
+        file.writelines(parts)
+        _flush(file)
 
 
 def replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file beside its place and put it there in one step: a reader sees the old one or all of the new one.
+    """Write a file of ``parts``; as ``replacing``."""
+    with replacing(path) as file:
+        file.writelines(parts)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file beside its place and put it there in one step: a reader sees the old one or all of the new one.
 
     Raises:
         FileExistsError: the path is a device or a pipe, which would be gone for all programs.
@@ -41,7 +49,8 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
     fresh, descriptor = _claim(path, _make_file)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            _write(file, parts)
+            yield file
+            _flush(file)
             fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
@@ -123,8 +132,7 @@ def _make_directory(path: Path) -> int | None:
         return None
 
 
-def _write(file: BinaryIO, parts: Iterable[bytes]) -> None:
-    file.writelines(parts)
+def _flush(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
 

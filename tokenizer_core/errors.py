@@ -8,6 +8,7 @@ TokdError
 │   │   └── InvalidSettings  invalid_settings: a field of a training recipe
 │   ├── MessageNotRendered   message_not_rendered: the chat template writes nothing of a message
 │   ├── ReservedLiteral      reserved_literal: a special token's literal in the text
+│   ├── RowTooLong           row_too_long: more tokens than a pack has
 │   ├── StepLimit            step_limit: a regular expression took too long on this text
 │   ├── TemplateFailed       template_failed: the chat template refuses these messages, or is not a template
 │   ├── TemplateLimit        template_limit: the chat template takes too much time or memory
@@ -120,6 +121,12 @@ class ReservedLiteral(InputError):
     """The text holds a special token's literal and the caller did not say what it means."""
 
     codes = ("reserved_literal",)
+
+
+class RowTooLong(InputError):
+    """A row has more tokens than a pack."""
+
+    codes = ("row_too_long",)
 
 
 class StepLimit(InputError):

@@ -22,6 +22,7 @@ NEEDS: Mapping[str, Need] = {
     "/count": ENCODE,
     "/render": ENCODE,
     "/explain": ENCODE,
+    "/pack": ENCODE,
     "/tokenize": ENCODE,
     "/detokenize": ENCODE,
     "/v1/tokenize": ENCODE,

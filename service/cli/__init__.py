@@ -20,6 +20,7 @@ COMMANDS = {
     "worker": "worker",
     "encode": "encode",
     "encode-corpus": "encode_corpus",
+    "pack": "pack",
     "decode": "decode",
     "import": "import_artifact",
     "export": "export_artifact",

@@ -140,7 +140,7 @@ class Blocks:
 
     def add_json(self, value: Any) -> None:
         """Append a JSON value; a long array or list in slices, between which other threads can run."""
-        if value is None or isinstance(value, (int, str, dict)):
+        if value is None or isinstance(value, (int, float, str, dict)):
             self.add(orjson.dumps(value))
             return
         if len(value) <= SLICE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from service.schemas.fields import Id, Object, Span
+from service.schemas.packing import PackRequest
 from service.schemas.requests import (
     CountRequest,
     DecodeRequest,
@@ -25,6 +26,7 @@ class Requests(NamedTuple):
     to_offsets: type[OffsetsRequest]
     to_render: type[RenderRequest]
     to_decode: type[DecodeRequest]
+    to_pack: type[PackRequest]
 
 
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
@@ -43,4 +45,5 @@ def under_limits(*, max_items: int, max_ids: int) -> Requests:
         to_offsets=narrow(OffsetsRequest, text=texts, text_pair=seconds, messages=chats, target_spans=spans),
         to_render=narrow(RenderRequest, messages=either(*one_or_many)),
         to_decode=narrow(DecodeRequest, ids=ids),
+        to_pack=narrow(PackRequest, examples=list_of(Object, max_items)),
     )

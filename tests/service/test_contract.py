@@ -21,6 +21,7 @@ POSTS = (
     "/count",
     "/render",
     "/explain",
+    "/pack",
     "/tokenize",
     "/detokenize",
     "/v1/tokenize",

@@ -26,6 +26,7 @@ from service.routes.compat import (
 )
 from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
 from service.schemas.explaining import ExplainAnswer
+from service.schemas.packing import PackAnswer
 from tests.service.conftest import MakeClient
 
 ANSWERS = {
@@ -35,6 +36,7 @@ ANSWERS = {
     "/count": CountAnswer,
     "/render": RenderAnswer,
     "/explain": ExplainAnswer,
+    "/pack": PackAnswer,
 }
 DROP_IN_REQUESTS = (
     "VllmTokenizeRequest",

@@ -8,6 +8,7 @@ mod codec;
 mod decode;
 mod ids;
 mod json;
+mod packing;
 mod pipeline;
 mod raise;
 mod responder;
@@ -47,6 +48,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;

@@ -1,0 +1,65 @@
+"""``POST /pack``: examples of fine-tuning data put together into packs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from service.errors import ServiceError, from_core
+from service.http.response_json import Answer, report_bytes, write
+from service.routes.json_route import post
+from service.schemas.packing import PackAnswer, PackRequest
+from service.state import State
+from tokenizer_core import PackBlock, Packs, TokdError, pack
+
+_BYTES_OF_TOKEN = 24
+"""What a token of an answer takes at least: an id, a label and a position, as numbers of eight bytes."""
+
+_OPTIONS = ("method", "overflow", "align", "seed", "pad", "train_on", "eos", "add_special_tokens", "special_tokens")
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    post(app, state, "/pack", pack_examples, state.requests.to_pack, PackAnswer)
+
+
+def pack_examples(state: State, body: PackRequest) -> Answer:
+    """Encode examples of fine-tuning data, and put several into each pack of a fixed length."""
+    loaded = state.registry.get(body.tokenizer)
+    options: Any = {name: getattr(body, name) for name in _OPTIONS}
+    try:
+        packs = pack(body.examples, loaded.tokenizer, body.length, **options)
+    except TokdError as error:
+        raise _placed(error) from error
+    # Padding makes much of little, so it is counted before it is made.
+    plan = packs.plan
+    report_bytes(_BYTES_OF_TOKEN * (len(plan) * plan.length if body.pad else plan.tokens + len(plan.rows) * plan.align))
+    rows: dict[str, Any] = {"packs": [_listed(packs)], "tokens": [plan.tokens], "full": [plan.full]}
+    rows |= {name: [getattr(plan, name)] for name in ("split", "truncated", "dropped", "empty", "tokens_lost")}
+    return write(loaded, "", rows, plan.tokens)
+
+
+def _placed(error: TokdError) -> ServiceError:
+    """Place an error in an example, unless it is about an option of all of them."""
+    row, field = error.place.pop("row", None), str(error.place.pop("field", ""))
+    if row is None or field in _OPTIONS:
+        return from_core(error, field)
+    return from_core(error, f"examples[{row}].{field}".removesuffix("."))
+
+
+def _listed(packs: Packs) -> list[dict[str, Any]]:
+    return [_pack(block, at) for block in packs.blocks() for at in range(len(block))]
+
+
+def _pack(block: PackBlock, at: int) -> dict[str, Any]:
+    tokens = slice(block.token_offsets[at], block.token_offsets[at + 1])
+    members = slice(block.member_offsets[at], block.member_offsets[at + 1])
+    return {
+        "input_ids": block.input_ids[tokens].tolist(),
+        "labels": block.labels[tokens].tolist(),
+        "position_ids": block.position_ids[tokens].tolist(),
+        "seq_lengths": block.seq_lengths[members].tolist(),
+        "cu_seqlens": block.cu_seqlens(at).tolist(),
+        "source_rows": block.source_rows[members].tolist(),
+    }

@@ -1,0 +1,85 @@
+"""Read examples, which are objects, of JSON lines and Parquet files, each with its place."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from tokenizer_core.corpus.reading import Meter, Source, failures, lines, needed
+from tokenizer_core.errors import InvalidCorpus
+
+_ROWS = 256
+"""Rows of a Parquet file that are held at a time."""
+
+
+class Example(NamedTuple):
+    """An object of a file.
+
+    Attributes:
+        value: the object.
+        file: the file's name.
+        unit: what ``number`` counts: lines from 1 on, or rows from 0 on.
+    """
+
+    value: Mapping[str, Any]
+    file: str
+    unit: Literal["line", "row"]
+    number: int
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        return f"{self.unit} {self.number} of {self.file}"
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The place for an error."""
+        return {"file": self.file, self.unit: self.number}
+
+
+def examples(source: Source) -> Iterator[Example]:
+    """Read the examples of a file in their order; empty lines are none.
+
+    Raises:
+        InvalidCorpus: with the file and the line: it is no object of JSON, or the file is neither lines nor Parquet.
+    """
+    match source.format:
+        case "jsonl":
+            yield from _of_lines(source)
+        case "parquet":
+            yield from _of_rows(source)
+        case _:
+            message = f"{source.name} is no file of examples; name files of JSON lines or Parquet"
+            raise InvalidCorpus(message, file=source.name, field="corpus")
+
+
+def _of_lines(source: Source) -> Iterator[Example]:
+    number = 0
+    for block in lines(source, Meter()):
+        for line in block.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            if number == 1:
+                # As in training, a byte order mark before the first line is not part of it.
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                value = None
+            if not isinstance(value, dict):
+                message = f"line {number} of {source.name} is no object of JSON"
+                raise InvalidCorpus(message, file=source.name, line=number)
+            yield Example(value, source.name, "line", number)
+
+
+def _of_rows(source: Source) -> Iterator[Example]:
+    arrow, parquet = needed("pyarrow", "parquet"), needed("pyarrow.parquet", "parquet")
+    number = 0
+    with failures(source, arrow.ArrowException), source.open() as file:
+        for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS):
+            for value in batch.to_pylist():
+                yield Example(value, source.name, "row", number)
+                number += 1

@@ -1,0 +1,134 @@
+"""Pack examples of fine-tuning data: those of a program, or those of files into a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict, Unpack
+
+from tokenizer_core.arguments import check_flag, place_of
+from tokenizer_core.atomic_files import sweep
+from tokenizer_core.corpus.examples import examples as examples_of
+from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.errors import InvalidCorpus, InvalidOption, RowTooLong, TokdError
+from tokenizer_core.packing.examples import Encoded, ExampleEncoder, RowBuilder, TrainedOn
+from tokenizer_core.packing.files import format_of, write_packs
+from tokenizer_core.packing.packs import Packs, TokenRows
+from tokenizer_core.packing.plan import Method, Overflow, PackPlan, plan_packs
+from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+
+
+class PackOptions(TypedDict, total=False):
+    """Options of packing; ``plan_packs``, ``ExampleEncoder`` and ``Packs`` say what they mean."""
+
+    method: Method
+    overflow: Overflow
+    align: int
+    seed: int | None
+    pad: bool
+    train_on: TrainedOn | None
+    eos: bool
+    add_special_tokens: bool
+    special_tokens: SpecialTokens
+
+
+def pack(
+    examples: Iterable[Mapping[str, Any]], tokenizer: Tokenizer, length: int, **options: Unpack[PackOptions]
+) -> Packs:
+    """Encode examples and put them into packs of at most ``length`` tokens.
+
+    Args:
+        examples: each with ``messages``, ``prompt`` and ``completion``, ``text``, or ``input_ids``.
+        options: those of ``plan_packs`` and ``ExampleEncoder``; ``pad`` fills every pack up to ``length``.
+
+    Raises:
+        TokdError: with the ``row``, and the ``field`` of the example.
+    """
+    packer, rows = _Packer(tokenizer, length, options), RowBuilder()
+    for row, example in enumerate(examples):
+        try:
+            rows.add(packer.encode(example))
+        except TokdError as error:
+            error.place["row"] = row
+            raise
+    return packer.packed(rows.rows())
+
+
+def pack_files(
+    corpus: str | os.PathLike[str] | Files,
+    tokenizer: Tokenizer,
+    out: str | os.PathLike[str],
+    length: int,
+    **options: Unpack[PackOptions],
+) -> Packs:
+    """Encode the examples of JSON lines and Parquet files, and write packs into a new file, as ``write_packs`` does.
+
+    The tokens of all examples are held in memory, five bytes for each.
+
+    Raises:
+        FileExistsError: something is at ``out``.
+        CorpusError, TokdError: with the ``file``, the ``line`` or the ``row``, and the ``field`` of the example.
+    """
+    place = place_of(out, "output")
+    format_of(place)
+    if os.path.lexists(place):
+        raise FileExistsError(17, "it is there already", str(place))
+    files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
+    if files.on_error == "skip":
+        raise InvalidOption('packing stops at an error; on_error="skip" is for training', field="corpus")
+    packer, rows = _Packer(tokenizer, length, options), RowBuilder()
+    for source in sources(files):
+        stamp = source.stamp()
+        for example in examples_of(source):
+            try:
+                rows.add(packer.encode(example.value))
+            except TokdError as error:
+                at = error.place | example.place
+                raise type(error)(f"{example.where}: {error.message}", code=error.code, **at) from error
+        if source.stamp() != stamp:
+            raise InvalidCorpus(f"{source.name} changed while it was read", file=source.name)
+    packs = packer.packed(rows.rows())
+    sweep(place.parent)
+    write_packs(packs, place)
+    return packs
+
+
+class _Packer:
+    """Encodes and packs as options say.
+
+    Raises:
+        InvalidOption: before anything is read.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, length: int, options: PackOptions) -> None:
+        self._pad = options.get("pad", False)
+        check_flag(self._pad, "pad")
+        named = {name: options[name] for name in _OF_PLAN if name in options}  # type: ignore[literal-required]
+        self._plan: Callable[[Any], PackPlan] = lambda lengths: plan_packs(lengths, length, **named)
+        self._plan([])
+        self._length = length if options.get("overflow", "error") == "error" else None
+        if options.get("method") == "wrapped":
+            self._length = None
+        self._pad_id = tokenizer.pad_id
+        if self._pad_id is None and (self._pad or options.get("align", 1) > 1):
+            message = "the tokenizer has no pad token, which pad and align need; give it one with with_roles(pad=...)"
+            raise InvalidOption(message, field="pad")
+        chosen = {name: options[name] for name in _OF_ENCODER if name in options}  # type: ignore[literal-required]
+        self._encoder = ExampleEncoder(tokenizer, **chosen)
+
+    def encode(self, example: Mapping[str, Any]) -> Encoded:
+        """Encode an example; one that is too long is refused here, where its place is known."""
+        encoded = self._encoder.encode(example)
+        if self._length is not None and len(encoded.ids) > self._length:
+            raise RowTooLong(
+                f"it has {len(encoded.ids)} tokens, a pack at most {self._length}; split, truncate or drop such rows"
+            )
+        return encoded
+
+    def packed(self, rows: TokenRows) -> Packs:
+        """Pack what was encoded."""
+        return Packs(rows, self._plan(rows.lengths), self._pad_id, self._pad)
+
+
+_OF_PLAN = ("method", "overflow", "align", "seed")
+_OF_ENCODER = ("train_on", "eos", "add_special_tokens", "special_tokens")
