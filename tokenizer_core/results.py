@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from tokenizer_core.config import Unit
 
     Ids = npt.NDArray[np.uint32]
 
@@ -46,11 +48,22 @@ class Offsets:
 
     Attributes:
         ids: uint32, shape (n,).
-        spans: uint32, shape (n, 2), in the unit that was asked for; each the smallest that covers the token's bytes.
+        spans: uint32, shape (n, 2), in ``unit``; each the smallest that covers the token's bytes.
+        text: the text.
+        unit: the unit of the spans.
+
+    A notebook shows the text in coloured tokens.
     """
 
     ids: Ids
     spans: npt.NDArray[np.uint32]
+    text: str = field(repr=False)
+    unit: Unit
+
+    def _repr_html_(self) -> str:
+        from tokenizer_core.token_html import shown_tokens
+
+        return f"<p>{len(self.ids):,} tokens</p>{shown_tokens(self.text, self.ids, self.spans, self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ class Tokenizer(TokenizerFacts):
         add_special_tokens: bool = False,
     ) -> Offsets:
         """Encode a text with the span of every id in the text as it was given, through any normalizer."""
-        return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens))
+        return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens), text, unit)
 
     def encode_pair(self, text: str, text_pair: str | None, **options: Unpack[PairOptions]) -> EncodedPair:
         """Encode two texts into one row, with type ids; ``None`` for the second encodes the first alone.
@@ -361,7 +361,7 @@ class Tokenizer(TokenizerFacts):
 
         rendered = self._rendered(messages, options)
         ids, spans, _ = encoding.places(self._pipeline, rendered, unit, special_tokens)
-        return Offsets(ids, spans), rendered
+        return Offsets(ids, spans, rendered.text, unit), rendered
 
     def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
         from tokenizer_core.chat.rendering import RenderedChat

@@ -10,7 +10,11 @@ from typing import Any
 from tokenizer_core import artifact
 from tokenizer_core._kernel import UNICODE_VERSION, Codec, Pipeline
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.errors import TokdError
 from tokenizer_core.results import CacheStatistics
+
+SAMPLE = "Tokenization turns text into numbers.\nnaïve café · 東京 · 🙂"
+"""What a notebook shows of a tokenizer in coloured tokens."""
 
 
 class TokenizerFacts(Codec):
@@ -117,3 +121,20 @@ class TokenizerFacts(Codec):
     def cache_statistics(self) -> CacheStatistics:
         """Counters of the piece caches, without unfinished calls."""
         return CacheStatistics(*self._pipeline.cache_statistics)
+
+    def _repr_html_(self) -> str:
+        from tokenizer_core.token_html import facts, shown_tokens
+
+        rows = {
+            "name": self.name,
+            "hash": self.hash,
+            "ids": f"{self.vocab_size:,}",
+            "special tokens": f"{len(self.special_tokens):,}",
+            "chat template": self.template_hash or "none",
+        }
+        try:
+            ids, spans = self._pipeline.offsets(SAMPLE, "char", "ordinary", False)
+        except TokdError:
+            # A vocabulary that lacks a character of the sample has no ids for it.
+            return facts(rows)
+        return facts(rows) + shown_tokens(SAMPLE, ids, spans)

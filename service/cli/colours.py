@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-
-from service.cli.streams import printable
+from collections.abc import Iterable, Iterator
 
 _COLOURS = (189, 223, 194, 225, 229, 195)
 """Backgrounds of xterm's 256 colours: the pale ones of the page."""
@@ -21,8 +19,7 @@ def wanted(choice: str) -> bool:
     return choice == "always"
 
 
-def coloured(texts: Iterable[str]) -> str:
-    """Write texts in turning colours, with escapes for what is not to be shown."""
-    return "".join(
-        f"\x1b[30;48;5;{_COLOURS[index % len(_COLOURS)]}m{printable(text)}\x1b[0m" for index, text in enumerate(texts)
-    )
+def coloured(texts: Iterable[str]) -> Iterator[str]:
+    """Give texts, in which nothing may be left that a terminal obeys, turning colours."""
+    for index, text in enumerate(texts):
+        yield f"\x1b[30;48;5;{_COLOURS[index % len(_COLOURS)]}m{text}\x1b[0m"

@@ -37,21 +37,24 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-c", "--count", action="store_true", help="print only how many ids there are")
     what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
+    what.add_argument("--table", action="store_true", help="print the tokens as a table: number, id, start, end, text")
     parser.add_argument("--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--color",
         choices=CHOICES,
         default="auto",
-        help="print the tokens in colours below the ids (default: on a terminal, unless NO_COLOR is set)",
+        help="print the tokens in colours below the ids or in the table (default: on a terminal without NO_COLOR)",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Encode and print."""
-    if args.unit is not None and not args.offsets:
-        raise usage("--unit needs --offsets")
+    if args.unit is not None and not (args.offsets or args.table):
+        raise usage("--unit needs --offsets or --table")
+    if args.table and args.json:
+        raise usage("--table is for the eye; give --offsets --json")
     if args.text is not None and args.file is not None:
         raise usage("give a text or --file, not both")
     tokenizer = Tokenizer.open(args.tokenizer)
@@ -78,6 +81,8 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
             write_line(str(count))
     elif args.offsets:
         _write_offsets(tokenizer, text, args.unit or "char", policy, as_json=args.json)
+    elif args.table:
+        _write_table(tokenizer, text, args.unit or "char", policy, in_colours=wanted(args.color))
     else:
         ids = tokenizer.encode(text, **policy)
         written = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -86,7 +91,7 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
         else:
             write(written[1:-1].replace(b",", b" ") + b"\n")
             if wanted(args.color):
-                write_line(coloured(tokenizer.token_bytes(id).decode(errors="backslashreplace") for id in ids.tolist()))
+                write_line("".join(coloured(_visible(tokenizer.token_bytes(id)) for id in ids.tolist())))
 
 
 def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:
@@ -106,6 +111,22 @@ def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str
         f"{id}\t{start}\t{end}\t{_visible(tokenizer.token_bytes(id))}\n"
         for id, (start, end) in zip(found.ids.tolist(), found.spans.tolist(), strict=True)
     ]
+    write("".join(lines).encode())
+
+
+def _write_table(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, in_colours: bool) -> None:
+    """Write a line a token below a line of headings, numbers to the right."""
+    found = tokenizer.offsets(text, unit, **policy)
+    rows = [
+        (str(number), str(id), str(start), str(end))
+        for number, (id, (start, end)) in enumerate(zip(found.ids.tolist(), found.spans.tolist(), strict=True), 1)
+    ]
+    headings = ("#", "id", unit, "end")
+    # The width of a token on a terminal is not known, so it stands last.
+    tokens = [_visible(tokenizer.token_bytes(id)) for id in found.ids.tolist()]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    shown = zip((headings, *rows), ("token", *(coloured(tokens) if in_colours else tokens)), strict=True)
+    lines = ["  ".join((*map(str.rjust, cells, widths), token)) + "\n" for cells, token in shown]
     write("".join(lines).encode())
 
 

@@ -22,7 +22,11 @@ SHOWN_SPECIALS = 12
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("inspect", help="show what is in an artifact")
+    parser = commands.add_parser(
+        "inspect",
+        help="show what is in an artifact",
+        description="Show what is in an artifact: its hashes, pipeline, special and longest tokens, and its origin.",
+    )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

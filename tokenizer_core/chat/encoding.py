@@ -40,7 +40,7 @@ class ReservedSpan:
 
 @dataclass(frozen=True, eq=False)
 class EncodedChat:
-    """A chat as ids.
+    """A chat as ids; a notebook shows it in coloured tokens.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -88,6 +88,19 @@ class EncodedChat:
         index = np.full(len(self.ids), -1, dtype=np.int64)
         index[hits] = np.array([span.message for span in written], dtype=np.int64)[first[hits]]
         return index
+
+    def _repr_html_(self) -> str:
+        from tokenizer_core.chat.chat_html import shown_chat
+
+        return shown_chat(
+            self.rendered,
+            self.ids,
+            self.spans,
+            authors=self.message_index,
+            special=self.control,
+            trained=self.assistant_mask,
+            reserved=len(self.reserved_literals),
+        )
 
     def labels(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.int64]:
         """Return the ids to train on and -100 elsewhere, without a shift: ``labels[i]`` belongs to ``ids[i]``.

@@ -113,6 +113,25 @@ def test_colours_stand_below_the_ids_where_they_are_asked_for(tokd, tokenizer):
     assert "\x1b" not in "".join(shown)
 
 
+@pytest.mark.parametrize("unit", ["char", "byte"])
+def test_the_table_has_number_id_span_and_text_of_every_token(tokd, tokenizer, unit):
+    heading, *lines = succeed(tokd("encode", TEXT, "--table", "--unit", unit)).decode().splitlines()
+    found = tokenizer.offsets(TEXT, unit)
+    assert heading.split() == ["#", "id", unit, "end", "token"]
+    rows = [[int(cell) for cell in line.split()[:4]] for line in lines]
+    spans = zip(found.ids.tolist(), found.spans.tolist(), strict=True)
+    assert rows == [[number, id, start, end] for number, (id, (start, end)) in enumerate(spans, 1)]
+    plain = succeed(tokd("encode", TEXT, "--offsets", "--unit", unit)).decode().splitlines()
+    begin = heading.index("token")
+    assert [line[begin:] for line in lines] == [line.split("\t")[3] for line in plain]
+    shown = succeed(tokd("encode", TEXT, "--table", "--unit", unit, "--color", "always")).decode().splitlines()
+    assert [re.sub(r"\x1b\[(30;48;5;\d+|0)m", "", line) for line in shown] == [heading, *lines]
+
+
+def test_the_table_of_no_text_is_its_headings(tokd):
+    assert succeed(tokd("encode", "", "--table")) == b"#  id  char  end  token\n"
+
+
 def test_a_token_never_writes_a_sequence_of_its_own_to_the_terminal(tokd):
     _, tokens = succeed(tokd("encode", "\x1b[31mred", "--color", "always")).decode().splitlines()
     assert re.sub(r"\x1b\[(30;48;5;\d+|0)m", "", tokens) == "\\x1b[31mred"
