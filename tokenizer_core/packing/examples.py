@@ -12,14 +12,12 @@ import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, check_flag, whole_number
 from tokenizer_core.chat.encoding import IGNORED, ChatPolicy
-from tokenizer_core.errors import InvalidOption, TokdError, shown
+from tokenizer_core.errors import InvalidOption, TokdError, UnknownTokenId, shown
 from tokenizer_core.packing.packs import TokenRows
 from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
 
 TrainedOn = Literal["assistant", "last", "completion", "all"]
 """What of an example is trained on: all turns of the assistant, the last of them, the completion, or every token."""
-
-_MAX_ID = (1 << 32) - 1
 
 _EITHER: dict[str, TrainedOn] = {"messages": "assistant", "prompt": "completion", "text": "all", "input_ids": "all"}
 """The field that tells what an example is, and what is trained on if the caller does not say."""
@@ -96,7 +94,7 @@ class ExampleEncoder:
                 return Encoded(body, np.ones(len(body), dtype=bool))
             case _:
                 _require_all(train_on, "input_ids")
-                return _given(values["input_ids"], values.get("labels"))
+                return _given(values["input_ids"], values.get("labels"), self._tokenizer.vocab_size)
 
     def _pair(self, values: Mapping[str, Any], train_on: TrainedOn) -> Encoded:
         prompt, completion = values["prompt"], values.get("completion")
@@ -220,31 +218,36 @@ def _listed(value: Any, field: str) -> Any:
         raise InvalidOption(f"{field} is a list, or a string of JSON that is one", field=field) from None
 
 
-def _given(ids: Any, labels: Any) -> Encoded:
-    values = _numbers(ids, "input_ids", 0, _MAX_ID)
+def _given(ids: Any, labels: Any, vocab_size: int) -> Encoded:
+    values = _numbers(ids, "input_ids", 0)
+    for index in np.flatnonzero(values >= vocab_size)[:1]:
+        message = f"the tokenizer has {vocab_size} ids, and {values[index]} is none of them"
+        raise UnknownTokenId(message, field=f"input_ids[{index}]")
     if labels is None:
         return Encoded(values.astype(np.uint32), np.ones(len(values), dtype=bool))
-    learned = _numbers(labels, "labels", IGNORED, _MAX_ID)
+    learned = _numbers(labels, "labels", IGNORED)
     if len(learned) != len(values):
         message = f"there are {len(values)} ids and {len(learned)} labels"
         raise InvalidOption(message, field="labels")
-    wrong = np.flatnonzero((learned != IGNORED) & (learned != values))
-    if len(wrong):
-        message = f"a label is the id at its place or {IGNORED}, without a shift; {learned[wrong[0]]} is neither"
-        raise InvalidOption(message, field=f"labels[{wrong[0]}]")
+    for index in np.flatnonzero((learned != IGNORED) & (learned != values))[:1]:
+        message = f"a label is the id at its place or {IGNORED}, without a shift; {learned[index]} is neither"
+        raise InvalidOption(message, field=f"labels[{index}]")
     return Encoded(values.astype(np.uint32), learned != IGNORED)
 
 
-def _numbers(values: Any, field: str, least: int, most: int) -> npt.NDArray[np.int64]:
-    if not isinstance(values, list | tuple | np.ndarray):
+def _numbers(values: Any, field: str, least: int) -> npt.NDArray[np.int64]:
+    if not isinstance(values, list | tuple):
         raise InvalidOption(f"{field} is a list of whole numbers", field=field)
-    for index, value in enumerate(values):
-        number = whole_number(value)
-        if number is None or not least <= number <= most:
-            raise InvalidOption(
-                f"{shown(value)} is not a whole number from {least} to {most}", field=f"{field}[{index}]"
-            )
-    return np.asarray(values, dtype=np.int64)
+    for index, value in enumerate(values) if set(map(type, values)) - {int} else ():
+        if whole_number(value) is None:
+            raise InvalidOption(f"{shown(value)} is not a whole number", field=f"{field}[{index}]")
+    try:
+        numbers = np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise InvalidOption(f"{field} has a number that is far too large", field=field) from None
+    for index in np.flatnonzero(numbers < least)[:1]:
+        raise InvalidOption(f"{numbers[index]} is less than {least}", field=f"{field}[{index}]")
+    return numbers
 
 
 @contextmanager
