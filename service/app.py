@@ -169,6 +169,10 @@ class App(FastAPI):
         document = super().openapi()
         schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas()}
         document["components"]["schemas"] = schemas | document["components"]["schemas"]
+        for operations in document["paths"].values():
+            for parameter in (each for operation in operations.values() for each in operation.get("parameters", ())):
+                if parameter["name"] == "ref":
+                    parameter["example"] = self.tokd.registry.default.name
         if self.link_root:
             document["servers"] = [{"url": self.link_root}]
         if self.tokd.guard.needs_keys:

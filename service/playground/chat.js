@@ -3,7 +3,7 @@
 import { byId, h, number, said, tell } from "./dom.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
-import { asPython, block, curl } from "./snippets.js";
+import { asChatInPython, asCurl, block } from "./snippets.js";
 import { visibleParts } from "./visible.js";
 
 const ROLES = ["system", "user", "assistant", "tool"];
@@ -129,5 +129,5 @@ function draw([body, rendered, encoded]) {
   byId("chat-count").textContent = `${number.format(encoded.count)} tokens, ${number.format(trained)} of them trained on`;
   const sent = JSON.parse(JSON.stringify({ ...body, return: ["ids", "labels"] }));
   const base = app.client.base.replace(/\/$/, "");
-  byId("chat-code").replaceChildren(block("curl", curl(`${base}/encode`, sent, app.client.key)), block("Python", asPython(base, sent, app.client.key)));
+  byId("chat-code").replaceChildren(block("curl", asCurl({ method: "POST", url: `${base}/encode`, json: JSON.stringify(sent), key: Boolean(app.client.key) })), block("Python", asChatInPython(base, sent, app.client.key)));
 }

@@ -11,7 +11,8 @@ import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-from service.routes.docs_page import POLICY, page
+from service.routes.docs_page import page
+from service.routes.playground import POLICY
 from service.state import State
 
 

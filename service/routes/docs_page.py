@@ -1,13 +1,11 @@
 """The API on one page, written from the OpenAPI document and the table of errors.
 
 FastAPI's own page loads a megabyte of scripts from other servers, to which many who run this service have no way. This
-page is a few kilobytes, holds everything it needs, and its examples can be changed and sent.
+page has its scripts from this server, and its examples can be changed, sent, and copied as programs.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -15,82 +13,19 @@ from typing import Any
 
 from service.errors import PROBLEMS
 
-_STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-h2 { margin-top: 3rem; border-top: 1px solid #8886; padding-top: 1rem }
-code, pre, textarea { font: 14px/1.45 ui-monospace, monospace }
-pre, textarea { width: 100%; box-sizing: border-box; padding: .6rem; border: 1px solid #8886; border-radius: .3rem;
-  white-space: pre-wrap; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8883 }
-button { font: inherit; padding: .2rem 1rem }
-h2 code { font-size: 1.25rem; overflow-wrap: anywhere }
-nav { columns: 16rem; line-height: 1.8 }
-[hidden] { display: none !important }
-nav a { display: block; overflow-wrap: anywhere }
-@media (max-width: 44rem) {
-  table, tbody, tr, td { display: block }
-  tr:first-child { display: none }
-  tr { padding: .5rem 0; border-bottom: 1px solid #8883 }
-  td { padding: 0; border: 0; overflow-wrap: anywhere }
-  td.default::before { content: "default " }
-}
-"""
-
-_SCRIPT = """
-const filter = document.getElementById("filter");
-filter.addEventListener("input", () => {
-  const words = filter.value.toLowerCase().split(/\\s+/);
-  const has = (text) => words.every((word) => text.toLowerCase().includes(word));
-  for (const section of document.querySelectorAll("section")) {
-    section.hidden = !has(section.textContent);
-    document.querySelector(`nav a[href="#${section.dataset.anchor}"]`).hidden = section.hidden;
-  }
-});
-for (const form of document.forms) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const out = form.querySelector("output");
-    const show = (text) => out.replaceChildren(Object.assign(document.createElement("pre"), { textContent: text }));
-    // The answer before would be taken for that of this request.
-    out.replaceChildren();
-    const headers = { "content-type": "application/json" };
-    const key = document.getElementById("key")?.value;
-    if (key) headers.authorization = "Bearer " + key;
-    try {
-      const answer = await fetch(form.dataset.path, { method: "POST", headers, body: form.elements.body.value });
-      show(answer.status + "\\n" + await answer.text());
-    } catch (error) {
-      show("no answer: " + error.message);
-    }
-  });
-}
-"""
-
-
-def _digest(source: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode('ascii')}'"
-
-
-POLICY = (
-    f"default-src 'none'; connect-src 'self'; style-src {_digest(_STYLE)}; script-src {_digest(_SCRIPT)}; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""The content security policy of the page: only its own style and script run, and it speaks to this server alone."""
-
 
 def page(document: dict[str, Any]) -> str:
     """Write the page of an OpenAPI document."""
     return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>tokd</title><style>{_STYLE}</style>"
-        f"<h1>tokd {escape(document['info']['version'])}</h1><p>{escape(document['info']['summary'])} "
-        f"<a href=openapi.json>OpenAPI</a></p>{_key(document)}"
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        "<title>tokd: HTTP API</title><link rel=icon href=playground/icon.svg>"
+        "<link rel=stylesheet href=playground/style.css><link rel=stylesheet href=playground/docs.css>"
+        "<script type=module src=playground/docs.js></script>"
+        f"<header><h1>tokd {escape(document['info']['version'])}</h1><a href='.'>Playground</a>"
+        f"<a href=openapi.json>OpenAPI</a></header><main><p>{escape(document['info']['summary'])}</p>{_key(document)}"
         "<p><label>Filter <input id=filter type=search autocomplete=off></label></p>"
-        f"<nav>{''.join(_entries(document))}<a href=#errors>Errors</a></nav>"
-        f"{''.join(_routes(document))}{''.join(_problems())}"
-        f"<script>{_SCRIPT}</script></html>"
+        f"<nav aria-label=Routes>{''.join(_entries(document))}<a href=#errors>Errors</a></nav>"
+        f"{''.join(_routes(document))}{''.join(_problems())}</main></html>"
     )
 
 
@@ -124,15 +59,37 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
             ]
             if rows:
                 yield f"<table><tr><th>field<th>type<th>default<th>meaning{''.join(rows)}</table>"
-            for example in content.get("examples", {}).values():
-                text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
-                yield (
-                    f"<form data-path='{escape(path.strip('/'))}'><p>{_prose(example['summary'])}</p>"
-                    f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} "
-                    f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
-                    "<button>Send</button><output></output></form>"
-                )
+            yield from _examples(method, path, operation, content.get("examples", {}))
             yield "</section>"
+
+
+def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[str, Any]) -> Iterator[str]:
+    """Write the examples of a route: one for each body, or one without; the first one's programs are shown."""
+    target = escape(path.strip("/"))
+    answered: dict[str, Any] = next(
+        (each for status, each in operation["responses"].items() if status.startswith("2")), {}
+    )
+    answer = next(iter(answered.get("content", {})), "")
+    key = " data-key" if operation.get("security") else ""
+    places = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == "path"}
+    inputs = "".join(
+        f"<label>{name} <input name={name} required value='{escape(each.get('example', ''))}'></label> "
+        for name, each in places.items()
+    )
+    for number, example in enumerate(bodies.values() or [{"summary": ""}]):
+        body = ""
+        if "value" in example:
+            text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
+            body = (
+                f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} "
+                f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
+            )
+        yield (
+            f"<form data-method={method.upper()} data-path='{target}' data-answer='{answer}'{key}>"
+            f"<p>{_prose(example['summary'])}</p>{inputs}{body}<button>Send</button><output></output>"
+            f"<details{'' if number else ' open'}><summary>As a program</summary><div class=programs></div></details>"
+            "</form>"
+        )
 
 
 def _parameters(document: dict[str, Any], parameters: Iterable[dict[str, Any]]) -> Iterator[str]:
