@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.admission.limits import Limits
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
+from service.http.cors import open_to
 from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED, WRITE_WHOLE
 from service.http.trace import trace_of
@@ -147,6 +148,7 @@ class App(FastAPI):
                 guard = None if each.path in ANY_HOST else state.guard
                 each.app = _Guarded(each.app, guard, NEEDS[each.path_format], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
+        self._respond = open_to(state.settings.cors_origins, self._answer)
         self.fast_paths = {
             path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, self._note)
             for path, route in self._hot.items()
@@ -201,20 +203,17 @@ class App(FastAPI):
         state = self.tokd
         limits, method = state.limits, scope["method"]
         log_entry = scope["log_entry"] = LogEntry(method if method in _METHODS else "OTHER")
-        route = self._hot.get(scope["path"]) if method == "POST" else None
         trace = trace_of(scope["headers"])
-        if trace:
-            log_entry.trace = trace
+        if trace or self._respond != self._answer:
             # What writes head and body in one call knows no headers but the answer's own.
             extensions = scope.get("extensions") or {}
             scope["extensions"] = {name: each for name, each in extensions.items() if name != WRITE_WHOLE}
+        if trace:
+            log_entry.trace = trace
             send = partial(_send_with, send, trace)
         limits.requests += 1
         try:
-            if route is not None:
-                await route.handle(scope, receive, send)
-            else:
-                await self._answer_cold(scope, receive, send, log_entry)
+            await self._respond(scope, receive, send)
         finally:
             limits.requests -= 1
             limits.release(log_entry)
@@ -222,6 +221,13 @@ class App(FastAPI):
             if refused is not None:
                 log_entry.status, log_entry.code, log_entry.bytes_out = refused.status, refused.code, len(refused.body)
             self._note(log_entry, perf_counter() - started)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self._hot.get(scope["path"]) if scope["method"] == "POST" else None
+        if route is not None:
+            await route.handle(scope, receive, send)
+        else:
+            await self._answer_cold(scope, receive, send, scope["log_entry"])
 
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
         """Answer as FastAPI does, through its middleware."""

@@ -50,6 +50,7 @@ PROBLEMS: dict[str, Problem] = {
     "history_rewritten": Problem(422, "the chat template writes earlier messages otherwise once new ones follow"),
     "internal": Problem(500, "this server has a bug"),
     "invalid_arrow": Problem(400, "the request body is not the Arrow stream that is wanted"),
+    "invalid_encoding": Problem(400, "the compressed request body is damaged"),
     "invalid_http": Problem(400, "this is not an HTTP/1.1 request"),
     "invalid_json": Problem(400, "the request body is not JSON"),
     "invalid_multipart": Problem(400, "the request body is not multipart/form-data"),
@@ -93,7 +94,7 @@ PROBLEMS: dict[str, Problem] = {
     "unknown_field": Problem(422, "a field is not known here"),
     "unknown_token_id": Problem(422, "no token has this id"),
     "unsupported_charset": Problem(415, "the request body must be UTF-8"),
-    "unsupported_encoding": Problem(415, "the request body must not be compressed"),
+    "unsupported_encoding": Problem(415, "the request body is compressed in a way that is not read here"),
     "unsupported_media_type": Problem(415, "the request body has a media type that this route does not take"),
     "unsupported_transfer_coding": Problem(501, "this server takes no transfer coding but chunked"),
 }

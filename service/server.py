@@ -10,6 +10,8 @@ import socket
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -52,19 +54,19 @@ def run(settings: Settings) -> None:
     require_uvicorn()
     require_keys(settings)
     _require_standard_streams()
-    if settings.uds is not None:
-        _remove_stale_socket(Path(settings.uds))
     ignore_hangup(_log)
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        if settings.workers == 1:
-            give_back_large()
-            app = _gc_frozen(create_app(settings))
-            with supervised_worker(settings):
-                uvicorn.run(partial(_with_signals, app), factory=True, **_options(settings))
-        else:
-            _run_workers(settings)
+        with _unix_socket(settings) as bound:
+            options = _options(settings) if bound is None else {**_options(settings), "fd": bound.fileno()}
+            if settings.workers == 1:
+                give_back_large()
+                app = _gc_frozen(create_app(settings))
+                with supervised_worker(settings):
+                    uvicorn.run(partial(_with_signals, app), factory=True, **options)
+            else:
+                _run_workers(settings, options)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -82,7 +84,30 @@ def _require_standard_streams() -> None:
             setattr(sys, name, os.fdopen(number, mode))
 
 
-def _run_workers(settings: Settings) -> None:
+@contextmanager
+def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
+    """Open the unix socket of the settings, if they have one, and remove it in the end.
+
+    uvicorn would open it to all and then change that; it takes one that is open instead.
+    """
+    if settings.uds is None:
+        yield None
+        return
+    path = Path(settings.uds)
+    _remove_stale_socket(path)
+    with socket.socket(socket.AF_UNIX) as bound:
+        mask = os.umask(0o777 ^ int(settings.uds_mode, 8))
+        try:
+            bound.bind(str(path))
+        finally:
+            os.umask(mask)
+        try:
+            yield bound
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _run_workers(settings: Settings, options: dict[str, Any]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
     Registry.open(settings)
     JobStore.open(settings).close()
@@ -90,15 +115,9 @@ def _run_workers(settings: Settings) -> None:
     os.environ.update(settings.environment())
     with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
-        config = uvicorn.Config(
-            f"{__name__}:create_worker", factory=True, workers=settings.workers, **_options(settings)
-        )
-        try:
-            with supervised_worker(settings):
-                _Processes(config).run()
-        finally:
-            if settings.uds is not None:
-                Path(settings.uds).unlink(missing_ok=True)
+        config = uvicorn.Config(f"{__name__}:create_worker", factory=True, workers=settings.workers, **options)
+        with supervised_worker(settings):
+            _Processes(config).run()
 
 
 class _Processes(Multiprocess):
@@ -222,7 +241,6 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "host": settings.host,
         "port": settings.port,
-        "uds": settings.uds,
         "http": BoundedProtocol,
         "loop": f"service.http.accept_queue:{'LoneLoop' if settings.workers == 1 else 'Loop'}",
         "ws": "none",

@@ -23,8 +23,12 @@ from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_art
 HANDED_ON = "TOKD_HANDED_ON"
 """Holds all settings as JSON, by which a server hands them to its own processes: no path or name can be split in it."""
 
+PACK_LEAST = 256 << 10
+"""Smaller answers take longer to pack than to send."""
+
 _DAY_SECONDS = 86_400
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+_MODE = re.compile(r"[0-7]{3}")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
@@ -94,6 +98,13 @@ class Settings:
     root_path: str | None = setting(
         None, "path of the server behind a proxy, such as `/tokd`; links in answers begin with it"
     )
+    cors_origins: tuple[str, ...] = setting(
+        (),
+        "sites whose pages may read answers in a browser, such as `https://app.example.com`, in the variable separated "
+        "by commas; `*` is every site",
+        item="ORIGIN",
+        separator=",",
+    )
     keep_alive_seconds: int = setting(
         75,
         "time until a quiet connection is closed; longer than the proxy keeps its own",
@@ -107,6 +118,7 @@ class Settings:
         most=3600,
     )
     uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port")
+    uds_mode: str = setting("666", "permissions of that socket, in octal: who may connect")
     keys: str | None = setting(
         None, "file of API keys; every request except health, metrics and documentation then needs a key"
     )
@@ -122,6 +134,11 @@ class Settings:
         "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory "
         "of the encoder comes on top: see Limits in http.md",
         least=1,
+    )
+    pack_bytes: int = setting(
+        1 << 20,
+        "answers of at least so many bytes are packed for callers that accept gzip or zstd",
+        least=PACK_LEAST,
     )
     max_items: int = setting(16_384, "most texts, messages of a chat, or lists of ids, in one request", least=1)
     max_ids: int = setting(1 << 20, "most ids in one request, also after padding", least=1)
@@ -200,6 +217,8 @@ class Settings:
             raise InvalidSetting(
                 "root_path", f"is {self.root_path[:40]!r}; it is a path such as /tokd, without / at its end"
             )
+        if _MODE.fullmatch(self.uds_mode) is None:
+            raise InvalidSetting("uds_mode", f"is {self.uds_mode[:40]!r}; it is three octal digits such as 660")
         if self.keys is not None and self.no_auth:
             raise InvalidSetting("keys", "and no_auth contradict each other; leave one out")
         if self.max_held_bytes < self.max_body_bytes:

@@ -114,9 +114,17 @@ class Limits:
 
     def _count_body(self, size: int, log_entry: LogEntry) -> None:
         log_entry.bytes_in += size
-        self.hold(size, log_entry)
+        self.hold_body(size, log_entry)
         if log_entry.bytes_in > self.settings.max_body_bytes:
             raise self._too_large()
+
+    def hold_body(self, size: int, log_entry: LogEntry) -> None:
+        """Count bytes of a body, as they come and once more unpacked.
+
+        Errors:
+            ``saturated``
+        """
+        self.hold(size, log_entry)
         self._refuse_more()
 
     def hold(self, size: int, log_entry: LogEntry) -> None:

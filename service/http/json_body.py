@@ -63,7 +63,7 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
         require: refuses media types.
 
     Errors:
-        ``unsupported_encoding``, ``unsupported_transfer_coding``, ``unsupported_media_type`` of one that is too long,
+        ``unsupported_transfer_coding``, ``unsupported_media_type`` of one that is too long,
         and what ``require`` raises.
     """
     length: int | None = None
@@ -73,13 +73,6 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
             media_type = value
         elif name == b"content-length":
             length = int(value) if len(value) <= 18 and value.isdigit() else 10**18
-        elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-            raise ServiceError(
-                "unsupported_encoding",
-                "the body is compressed; send it as it is, without content-encoding",
-                "header content-encoding",
-                headers=((b"accept-encoding", b"identity"),),
-            )
         elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
             # The parser below knows the chunks of such a body, and would hand on what is coded within.
             raise ServiceError(

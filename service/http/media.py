@@ -17,7 +17,7 @@ ROW_LENGTHS = "tokd-row-lengths"
 """The header of an answer in bare bytes that says how many ids each row has."""
 
 MAX_ACCEPT = 1024
-"""Bytes of ``accept`` that are read."""
+"""Bytes of ``accept`` and its like that are read."""
 
 _ANYTHING = (b"*/*", JSON.encode("ascii"), b"application/json, text/plain, */*")
 """What most callers accept, the last of them axios; all mean JSON."""
@@ -44,7 +44,7 @@ def is_plain(headers: Headers) -> bool:
             has_type = True
         elif (
             (name == b"accept" and value not in _ANYTHING)
-            or name == b"content-encoding"
+            or name in (b"content-encoding", b"origin")
             or (name == b"transfer-encoding" and value != b"chunked")
             or (name == HEADER and not is_deadline(value))
         ):
@@ -66,11 +66,9 @@ def wanted(headers: Headers, offers: Sequence[str]) -> str:
     Errors:
         ``not_acceptable``
     """
-    values = [value for name, value in headers if name == b"accept" and value.strip()]
-    if not values:
+    if not any(name == b"accept" and value.strip() for name, value in headers):
         return offers[0]
-    line = b",".join(values)
-    ranges = _ranges(line.decode("latin-1")) if len(line) <= MAX_ACCEPT else {}
+    ranges = weights(headers, b"accept")
     best = max(offers, key=lambda offer: _weight(offer, ranges))
     if _weight(best, ranges)[0] == 0:
         raise ServiceError(
@@ -81,10 +79,11 @@ def wanted(headers: Headers, offers: Sequence[str]) -> str:
     return best
 
 
-def _ranges(line: str) -> dict[str, float]:
-    """Read ``accept`` into weights; what cannot be read is taken as not there."""
+def weights(headers: Headers, header: bytes) -> dict[str, float]:
+    """Read what a header such as ``accept`` lists into weights; what cannot be read is taken as not there."""
+    line = b",".join(value for name, value in headers if name == header)
     ranges: dict[str, float] = {}
-    for item in line.split(","):
+    for item in line.decode("latin-1").split(",") if len(line) <= MAX_ACCEPT else ():
         kind, *parameters = (part.strip().lower() for part in item.split(";"))
         weight = 1.0
         for parameter in parameters:

@@ -25,6 +25,7 @@ from service.admission.limits import Disconnected, Limits
 from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
+from service.http.codings import answer_coding, body_coding, pack, unpack
 from service.http.fast_path import COPIED_BYTES, PlainRequests
 from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
@@ -139,7 +140,7 @@ class JsonRoute(APIRoute):
         if IS_GONE in extensions:
             log_entry.is_gone = extensions[IS_GONE]["ask"]
         try:
-            answer = await self._answer(scope, receive, log_entry)
+            answer = await self._packed(await self._answer(scope, receive, log_entry), scope["headers"], log_entry)
         except Disconnected:
             return
         except Exception as error:
@@ -182,9 +183,16 @@ class JsonRoute(APIRoute):
         handler = self.json
         if self.negotiate is not None:
             handler = self.negotiate(scope["headers"]) or handler
+        coding = body_coding(scope["headers"])
         chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
         require_time(log_entry.until)
-        if handler.is_heavy or log_entry.bytes_in > limits.settings.inline_bytes:
+        size = log_entry.bytes_in
+        if coding is not None:
+            most = limits.settings.max_body_bytes
+            chunks = [await limits.in_thread(unpack, coding, chunks, most, until=log_entry.until)]
+            size = len(chunks[0])
+            limits.hold_body(size, log_entry)
+        if handler.is_heavy or size > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         answer = handler.answer_plain(body, may_take_long=False)
@@ -195,6 +203,22 @@ class JsonRoute(APIRoute):
         except ServiceError as error:
             name_mistyped(error, body, self.fields)
             raise
+
+    async def _packed(self, answer: Answer, headers: Headers, log_entry: LogEntry) -> Answer:
+        """Pack a large answer if the caller would like that and a thread is free."""
+        if sum(map(len, answer.blocks)) < self.limits.settings.pack_bytes:
+            return answer
+        vary = (b"vary", b"accept-encoding")
+        coding = answer_coding(headers)
+        if coding is not None:
+            try:
+                packed = await self.limits.in_thread(pack, coding, answer.blocks, until=log_entry.until)
+            except ServiceError:
+                coding = None
+        if coding is None:
+            return answer._replace(headers=(*answer.headers, vary))
+        more = (vary, (b"content-encoding", coding.encode("ascii")))
+        return answer._replace(blocks=packed, headers=(*answer.headers, *more))
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks, until=log_entry.until)

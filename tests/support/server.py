@@ -18,7 +18,7 @@ from service.settings import Settings
 from tests.support.paths import ROOT
 from tests.support.waiting import until
 
-LISTENS = re.compile(rb"running on (unix socket|http://[^ ]+:[0-9]+)")
+LISTENS = re.compile(rb"running on (socket|http://[^ ]+:[0-9]+)")
 
 
 def listening(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:

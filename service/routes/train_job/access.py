@@ -32,6 +32,7 @@ class JobAccess:
         self.link_root = settings.link_root
         self._host = settings.host
         # Whoever can reach the machine from elsewhere, as through a proxy, has keys or said that it needs none.
+        self._origins = settings.cors_origins
         self._is_local = settings.keys is None and not settings.no_auth and settings.uds is None
         self._threads = Threads(
             THREADS,
@@ -64,7 +65,7 @@ class JobAccess:
                 "pages of other sites may not change jobs; send the request from no page, or from one of this server"
             )
             raise ServiceError("page_not_allowed", detail, "header sec-fetch-site")
-        if origin is not None and self._is_local and not is_own_page(origin, self._host):
+        if origin is not None and self._is_local and not (origin in self._origins or is_own_page(origin, self._host)):
             detail = "pages of other sites may not change jobs; behind a proxy, give the server --keys or --no-auth"
             raise ServiceError("page_not_allowed", detail, "header origin")
 

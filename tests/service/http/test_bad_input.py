@@ -210,8 +210,9 @@ HEADERS: list[tuple[dict[str, str], str, str]] = [
     ({"content-type": "application/json" + ";" * 1009}, "unsupported_media_type", "header content-type"),
     ({"content-type": "application/json; charset=utf-16"}, "unsupported_charset", "header content-type"),
     ({"content-type": 'application/json;charset="iso-8859-1"'}, "unsupported_charset", "header content-type"),
-    ({**JSON, "content-encoding": "gzip"}, "unsupported_encoding", "header content-encoding"),
-    ({**JSON, "content-encoding": "zstd"}, "unsupported_encoding", "header content-encoding"),
+    ({**JSON, "content-encoding": "gzip"}, "invalid_encoding", "header content-encoding"),
+    ({**JSON, "content-encoding": "zstd"}, "invalid_encoding", "header content-encoding"),
+    ({**JSON, "content-encoding": "gzip, gzip"}, "unsupported_encoding", "header content-encoding"),
     ({**JSON, "content-encoding": "identity, br"}, "unsupported_encoding", "header content-encoding"),
     ({**JSON, "transfer-encoding": "gzip, chunked"}, "unsupported_transfer_coding", "header transfer-encoding"),
 ]

@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -114,10 +115,28 @@ def test_several_processes_on_a_unix_socket_say_that_they_run_once_they_answer(
     path = tmp_path / "tokd.sock"
     with run_server(uds=str(path), workers=2) as server:
         assert server.client.get("/healthz").status_code == 200
-        assert server.log().count(b"running on unix socket") == 1
+        assert server.log().count(b"running on socket") == 1
         server.stop()
         assert server.process.returncode == 0
     assert not path.exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_unix_socket_has_the_permissions_that_it_is_given(
+    run_server: RunServer, tmp_path: Path, workers: int
+) -> None:
+    path = tmp_path / "tokd.sock"
+    with run_server(uds=str(path), uds_mode="620", workers=workers) as server:
+        assert server.client.get("/healthz").status_code == 200
+        assert stat.S_IMODE(path.stat().st_mode) == 0o620
+        server.stop()
+    assert not path.exists()
+
+
+def test_the_permissions_of_a_unix_socket_are_three_octal_digits() -> None:
+    for mode in ("", "rw", "888", "0660", "66"):
+        with pytest.raises(InvalidSetting, match="uds_mode"):
+            Settings(uds_mode=mode)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
