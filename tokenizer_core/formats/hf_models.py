@@ -9,6 +9,7 @@ from typing import Any
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.formats.hf_scores import to_write
 from tokenizer_core.stages.models import ByteBpe, CharBpe, Model, Symbols, Unigram, WordLevel, WordPiece
 
 
@@ -132,7 +133,7 @@ def write_model(
             return {
                 "type": "Unigram",
                 "unk_id": model.unk,
-                "vocab": [[texts[id], score] for id, score in enumerate(scores)],
+                "vocab": [[texts[id], to_write(score)] for id, score in enumerate(scores)],
                 "byte_fallback": model.byte_fallback,
             }
         case Symbols():

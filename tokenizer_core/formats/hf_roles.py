@@ -32,17 +32,22 @@ def take_decoder(config: Fields) -> Iterator[tuple[AddedToken, str]]:
 
 
 def take_literal(fields: Fields, key: str) -> str | None:
-    """Take a token that is written as its literal, or as an object with its flags."""
+    """Take the literal of a token that is written as such, or as an object with its flags."""
+    token = take_token(fields, key)
+    return token.content if isinstance(token, AddedToken) else token
+
+
+def take_token(fields: Fields, key: str) -> AddedToken | str | None:
+    """Take a token that is written as its literal, or as an object with its flags: this is special and has the id 0."""
     value = fields.any(key)
     if value is None or isinstance(value, str):
         return value
     token = Fields(value, fields.at(key))
     token.optional("__type", str)
     literal = token.take("content", str)
-    for flag in ADDED_TOKEN_FLAGS:
-        token.take(flag, bool, False)
+    flags = {flag: token.take(flag, bool, False) for flag in ADDED_TOKEN_FLAGS}
     token.finish()
-    return literal
+    return AddedToken(id=0, content=literal, **{**flags, "special": True})
 
 
 def take_listed(fields: Fields, key: str) -> list[tuple[str, str]]:

@@ -21,6 +21,16 @@ from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.formats.sentencepiece_classes import (
+    CONVERSIONS,
+    EXTRA_IDS,
+    MODEL_CONFIG,
+    MOST_EXTRA_IDS,
+    PLAIN,
+    class_of,
+    with_class,
+)
+from tokenizer_core.formats.sentencepiece_convert import convert
 from tokenizer_core.stages.decoders import SentencePieceText
 from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 from tokenizer_core.stages.normalizers import SentencePieceRules
@@ -28,19 +38,10 @@ from tokenizer_core.stages.normalizers import SentencePieceRules
 MODEL = "tokenizer.model"
 """The name in an artifact."""
 
-NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model")
+NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 """The names in the directories of models."""
 
 BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE, GENERATION)
-
-_SHIFTED = (
-    *("XLMRoberta", "XLMProphetNet", "LayoutXLM", "MBart", "PLBart", "Barthez", "Bartpho", "Camembert", "ErnieM"),
-    *("M2M100", "Nllb", "Pegasus", "SeamlessM4T", "Speech2Text", "SpeechToText", "XGLM"),
-)
-"""Tokenizers of transformers, by the beginning of their class, whose ids are not those of the model."""
-
-_FRAMES = {"Llama": ("bos",), "CodeLlama": ("bos",), "Gemma": ("bos",), "T5": ("eos",), "MT5": ("eos",)}
-"""What tokenizers of transformers, by their class, put round a text where nothing else is said."""
 
 
 def read(path: Path) -> TokenizerParts:
@@ -50,13 +51,15 @@ def read(path: Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the piece or the field.
     """
     model = files.read(path)
-    beside = {}
+    found: dict[str, bytes | None] = {}
     if path.name in NAMES:
         found = {name: files.read_optional(path.parent / name) for name in BESIDE}
-        beside = {name: data for name, data in found.items() if data is not None}
-    _check_class(beside, path)
-    parts = parse(model, beside)
-    hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **beside}.items())}
+        if (config := files.read_optional(path.parent / MODEL_CONFIG)) is not None:
+            found[MODEL_CONFIG] = config
+    read = {name: data for name, data in found.items() if data is not None}
+    beside = {name: data for name, data in read.items() if name != MODEL_CONFIG}
+    parts = parse(model, with_class(beside, read.get(MODEL_CONFIG)))
+    hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}
     provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)
 
@@ -65,6 +68,9 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     """Read the bytes of a model and of the files beside it, by name."""
     vocabulary, text = Vocabulary.from_sentencepiece(model)
     rest = json.loads(text)
+    kind = class_of(beside)
+    if kind in CONVERSIONS:
+        return convert(vocabulary, rest, beside, CONVERSIONS[kind])
     if rest["denormalizer_charsmap"]:
         raise Unsupported("the model rewrites what it decodes (denormalizer_spec), which is not supported", field=MODEL)
     added = _added_tokens(vocabulary, rest, beside)
@@ -168,7 +174,7 @@ def _added_tokens(
     """Take the tokens that no text becomes by itself, and those that the files beside the model add."""
     own = (*rest["unknown"], *rest["control"])
     added = {id: AddedToken(id=id, content=_text(vocabulary, id), special=True) for id in own}
-    for token, place in _listed(beside):
+    for token, place in _listed(vocabulary, beside):
         piece = _text(vocabulary, token.id)
         if piece and piece != token.content:
             raise InvalidArtifact(
@@ -180,25 +186,25 @@ def _added_tokens(
     return tuple(added.values())
 
 
-def _listed(beside: Mapping[str, bytes]) -> Iterator[tuple[AddedToken, str]]:
-    yield from take_decoder(load(beside, CONFIG))
+def _listed(vocabulary: Vocabulary, beside: Mapping[str, bytes]) -> Iterator[tuple[AddedToken, str]]:
+    """Yield the tokens that a class adds by itself, and those that its configuration lists, with their places."""
+    config = load(beside, CONFIG)
+    if class_of(beside) in EXTRA_IDS:
+        count = config.optional("extra_ids", int)
+        count = 100 if count is None else count
+        if not 0 <= count <= MOST_EXTRA_IDS:
+            raise InvalidArtifact(f"extra_ids is from 0 to {MOST_EXTRA_IDS}", field=config.at("extra_ids"))
+        for number in range(count):
+            id = vocabulary.id_limit + count - 1 - number
+            yield AddedToken(id=id, content=f"<extra_id_{number}>", special=True), config.at("extra_ids")
+    yield from take_decoder(config)
 
 
 def _around(
     role: str, roles: Mapping[str, str | None], ids: Mapping[str, int], beside: Mapping[str, bytes]
 ) -> tuple[int, ...]:
     """Return the id that is put round a text, if the files beside the model ask for one."""
-    config = load(beside, CONFIG)
-    kind = str(config.peek("tokenizer_class")).removesuffix("Fast").removesuffix("Tokenizer")
-    asked = config.peek(f"add_{role}_token")
-    wanted = role in _FRAMES.get(kind, ()) if asked is None else asked is True
+    kind, asked = class_of(beside), load(beside, CONFIG).peek(f"add_{role}_token")
+    wanted = kind is not None and role in PLAIN[kind] if asked is None else asked is True
     literal = roles[role]
     return (ids[literal],) if wanted and literal is not None else ()
-
-
-def _check_class(beside: Mapping[str, bytes], path: Path) -> None:
-    named = load(beside, CONFIG).peek("tokenizer_class")
-    if isinstance(named, str) and named.startswith(_SHIFTED):
-        raise Unsupported(
-            f"{named} gives the pieces of {path.name} other ids than the model; use its tokenizer.json", field=path.name
-        )

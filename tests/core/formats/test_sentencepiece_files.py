@@ -221,15 +221,3 @@ def test_control_pieces_are_special_tokens_and_no_text_becomes_one(tmp_path):
     assert encode(tokenizer, "<s>") == library(data).encode("<s>") == [3, 6, 7, 8]
     assert tokenizer.encode("<s>", special_tokens="parse").tolist() == [1]
     assert tokenizer.decode([1, 3, 4, 9]) == "a"
-
-
-@pytest.mark.parametrize("name", ["XLMRoberta", "LayoutXLM", "PLBart", "Speech2Text", "SeamlessM4T", "ErnieM"])
-@pytest.mark.parametrize("fast", ["", "Fast"])
-def test_a_class_whose_ids_are_not_the_model_s_is_refused_by_name(tmp_path, name, fast):
-    write(tmp_path / "sentencepiece.bpe.model", model([*META, *LETTERS]))
-    config = tmp_path / "tokenizer_config.json"
-    config.write_text(f'{{"tokenizer_class": "{name}Tokenizer{fast}"}}')
-    with pytest.raises(Unsupported, match=f"{name}Tokenizer{fast} gives the pieces"):
-        Tokenizer.load(tmp_path)
-    config.write_text('{"tokenizer_class": "T5Tokenizer"}')
-    assert Tokenizer.load(tmp_path).vocab_size == len(META + LETTERS)

@@ -178,7 +178,9 @@ impl Spaced {
 /// None that the vocabulary did not have.
 pub(super) fn swapped_entries(vocabulary: &Vocabulary) -> Result<Vocabulary> {
     let entries = vocabulary.tokens().map(|(id, entry)| (id, swapped(entry)));
-    Vocabulary::of_texts(entries.collect(), vocabulary.merges().to_vec(), vocabulary.scores().to_vec())
+    // Where the last entries are literals of added tokens, there are scores behind the last one that is left.
+    let scores = vocabulary.scores().iter().copied().take(vocabulary.id_limit() as usize).collect();
+    Vocabulary::of_texts(entries.collect(), vocabulary.merges().to_vec(), scores)
 }
 
 /// The text that a model of swapped entries sees, as it is with marks.

@@ -1,0 +1,295 @@
+"""The tokenizers of transformers that ship a SentencePiece model: whose ids are the model's, and whose are not.
+
+Each is named by its class without ``Tokenizer`` and ``Fast``. A class that stands nowhere here is refused: it may shift
+ids, or rewrite the text first, and nothing in the model tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tokenizer_core.errors import Unsupported
+from tokenizer_core.formats import files
+from tokenizer_core.formats.hf_roles import CONFIG, load
+
+MODEL_CONFIG = "config.json"
+"""The model's own configuration, which names the class where the tokenizer's does not."""
+
+PLAIN: dict[str, tuple[str, ...]] = {
+    "Baichuan": ("bos",),
+    "BertGeneration": (),
+    "CodeLlama": ("bos",),
+    "Gemma": ("bos",),
+    "InternLM": ("bos",),
+    "InternLM2": ("bos",),
+    "Llama": ("bos",),
+    "MT5": ("eos",),
+    "PreTrained": (),
+    "Reformer": (),
+    "SpeechT5": ("eos",),
+    "T5": ("eos",),
+}
+"""Classes whose ids are the model's, with what they put round a text where nothing else is said.
+
+``PreTrainedTokenizerFast`` is what an artifact names where its source named no class.
+"""
+
+EXTRA_IDS = ("T5", "MT5")
+"""Of these, the classes that add ``<extra_id_0>`` and its like behind the pieces, the last one first."""
+
+MOST_EXTRA_IDS = 10_000
+
+_OF_MODELS = {
+    "Albert": ("albert", "nystromformer", "yoso"),
+    "BertGeneration": ("bert-generation",),
+    "BigBird": ("big_bird",),
+    "Camembert": ("camembert",),
+    "CodeLlama": ("code_llama",),
+    "DebertaV2": ("deberta-v2",),
+    "FNet": ("fnet",),
+    "Gemma": (
+        *("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "paligemma", "recurrent_gemma"),
+        *("shieldgemma2", "siglip2", "t5gemma"),
+    ),
+    "Llama": (
+        *("chameleon", "deepseek_v2", "deepseek_v3", "diffllama", "idefics", "jamba", "jetmoe", "llama", "mistral"),
+        *("mixtral", "persimmon", "phi3", "zamba", "zamba2"),
+    ),
+    "MBart": ("mbart",),
+    "MT5": ("mt5",),
+    "Nllb": ("nllb-moe",),
+    "Pegasus": ("pegasus", "pegasus_x"),
+    "Reformer": ("reformer",),
+    "RemBert": ("rembert",),
+    "SpeechT5": ("speecht5",),
+    "T5": ("longt5", "switch_transformers", "t5", "umt5"),
+    "XGLM": ("xglm",),
+    "XLMRoberta": ("kosmos-2", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+    "XLNet": ("xlnet",),
+}
+_BY_MODEL = {model: name for name, models in _OF_MODELS.items() for model in models}
+"""The class by ``model_type``, as ``AutoTokenizer`` has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """How transformers turns the model of a class into a ``tokenizer.json``: ``convert_slow_tokenizer.py`` of 4.57.
+
+    Attributes:
+        dropped: how many of the first pieces give way to ``lead``.
+        lead, tail: entries before and behind the pieces, with the score 0; special tokens.
+        spare: entries behind ``lead`` with the score -100; special tokens.
+        unk: the id of the unknown token; ``None`` is the model's.
+        roles: literals where no file names others.
+        normalized: roles that are found in the normalized text.
+        lstrip: the mask takes the white space before it.
+        single, pair: frames, as literals with their type ids; ``{lang}`` is the language of the source.
+        lang: the language where ``src_lang`` names none.
+        style: which normalizer: the one of most classes, or of the class after which it is named.
+        lowercase, keep_accents: of the normalizer, where the file says nothing.
+        commas: pieces that end in a digit and a comma lose 100 of their score.
+        words: the text is cut at white space first.
+        listed: ids behind the pieces are known only from ``added_tokens_decoder``.
+        fixed: settings of the class that are supported with one value alone.
+    """
+
+    roles: Mapping[str, str]
+    single: str
+    pair: str
+    dropped: int = 0
+    lead: tuple[str, ...] = ()
+    spare: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+    unk: int | None = None
+    normalized: frozenset[str] = frozenset()
+    lstrip: bool = True
+    lang: str = ""
+    style: str = "plain"
+    lowercase: bool = False
+    keep_accents: bool = True
+    commas: bool = False
+    words: bool = False
+    listed: bool = False
+    fixed: Mapping[str, object] = field(default_factory=dict)
+
+
+_FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
+_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_ROBERTA = dict(zip(_ROLES, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
+_BERT = dict(zip(_ROLES, ("[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"), strict=True))
+_OF_BERT, _PAIR_OF_BERT = "[CLS] A [SEP]", "[CLS] A [SEP] B:1 [SEP]:1"
+_OF_ROBERTA, _PAIR_OF_ROBERTA = "<s> A </s>", "<s> A </s> </s> B </s>"
+_LANGUAGES = (
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
+    "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
+)
+_LANGUAGES_50 = (
+    "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN "
+    "te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
+)
+
+CONVERSIONS: dict[str, Conversion] = {
+    "Albert": Conversion(
+        roles=_BERT,
+        single=_OF_BERT,
+        pair=_PAIR_OF_BERT,
+        style="albert",
+        lowercase=True,
+        keep_accents=False,
+        commas=True,
+    ),
+    "BigBird": Conversion(
+        roles=_BERT | {"bos": "<s>", "eos": "</s>"}, single=_OF_BERT, pair=_PAIR_OF_BERT, normalized=frozenset(_ROLES)
+    ),
+    "Camembert": Conversion(
+        roles=_ROBERTA,
+        dropped=1,
+        lead=("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"),
+        spare=("<unk>NOTUSED",),
+        tail=("<mask>",),
+        unk=3,
+        single=_OF_ROBERTA,
+        pair=_PAIR_OF_ROBERTA,
+    ),
+    "DebertaV2": Conversion(
+        roles={**_BERT, "unk": "[UNK]", "pad": "[PAD]"},
+        single=_OF_BERT,
+        pair=_PAIR_OF_BERT,
+        style="deberta",
+        normalized=frozenset({"unk"}),
+        lstrip=False,
+    ),
+    "FNet": Conversion(
+        roles={role: literal for role, literal in _BERT.items() if role not in ("bos", "eos")},
+        single=_OF_BERT,
+        pair=_PAIR_OF_BERT,
+        style="albert",
+        commas=True,
+    ),
+    "MBart": Conversion(
+        roles=_ROBERTA,
+        dropped=3,
+        lead=_FAIRSEQ,
+        tail=(*_LANGUAGES.split(), "<mask>"),
+        unk=3,
+        single="A </s> {lang}",
+        pair="A B </s> {lang}",
+        lang="en_XX",
+    ),
+    "MBart50": Conversion(
+        roles={role: literal for role, literal in _ROBERTA.items() if role != "bos"},
+        dropped=3,
+        lead=_FAIRSEQ,
+        tail=(*_LANGUAGES.split(), *_LANGUAGES_50.split(), "<mask>"),
+        unk=3,
+        normalized=frozenset({"mask"}),
+        single="{lang} A </s>",
+        pair="{lang} A B </s>",
+        lang="en_XX",
+    ),
+    "Nllb": Conversion(
+        roles=_ROBERTA,
+        dropped=3,
+        lead=_FAIRSEQ,
+        unk=3,
+        normalized=frozenset({"mask"}),
+        single="{lang} A </s>",
+        pair="{lang} A B </s>",
+        lang="eng_Latn",
+        listed=True,
+        fixed={"legacy_behaviour": False},
+    ),
+    "Pegasus": Conversion(
+        roles={"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
+        dropped=2,
+        lead=("<pad>", "</s>", "<mask_1>", "<mask_2>"),
+        spare=tuple(f"<unk_{number}>" for number in range(2, 103)),
+        unk=105,
+        lstrip=False,
+        single="A </s>",
+        pair="A B </s>",
+        words=True,
+        fixed={"offset": 103, "mask_token_sent": "<mask_1>", "mask_token": "<mask_2>"},
+    ),
+    "RemBert": Conversion(
+        roles={**_BERT, "unk": "[UNK]", "pad": "[PAD]"},
+        single=_OF_BERT,
+        pair=_PAIR_OF_BERT,
+        style="rembert",
+        normalized=frozenset({"mask"}),
+    ),
+    "XGLM": Conversion(
+        roles={role: literal for role, literal in _ROBERTA.items() if role != "mask"},
+        dropped=3,
+        lead=_FAIRSEQ,
+        tail=tuple(f"<madeupword{number}>" for number in range(7)),
+        unk=3,
+        single="</s> A",
+        pair="</s> A </s> </s> B",
+    ),
+    "XLMRoberta": Conversion(
+        roles=_ROBERTA,
+        dropped=3,
+        lead=_FAIRSEQ,
+        tail=("<mask>",),
+        unk=3,
+        single=_OF_ROBERTA,
+        pair=_PAIR_OF_ROBERTA,
+    ),
+    "XLNet": Conversion(
+        roles={**_ROBERTA, "sep": "<sep>", "cls": "<cls>"},
+        single="A <sep> <cls>:2",
+        pair="A <sep> B:1 <sep>:1 <cls>:2",
+        style="albert",
+        keep_accents=False,
+        commas=True,
+    ),
+}
+"""Classes whose ids are those of another pipeline than SentencePiece's, which transformers makes of the model."""
+
+
+def class_of(beside: Mapping[str, bytes]) -> str | None:
+    """Return the class that the files beside a model name, without its endings.
+
+    Raises:
+        Unsupported: it is not known whose ids it gives.
+    """
+    named = load(beside, CONFIG).peek("tokenizer_class")
+    if not isinstance(named, str):
+        return None
+    kind = named.removesuffix("Fast").removesuffix("Tokenizer")
+    if kind not in PLAIN and kind not in CONVERSIONS:
+        raise Unsupported(
+            f"{named[:80]} may give the pieces of the model other ids than the model has, or rewrite the text first; "
+            "use its tokenizer.json, which transformers' save_pretrained writes",
+            field=f"{CONFIG}.tokenizer_class",
+        )
+    return kind
+
+
+def with_class(beside: Mapping[str, bytes], model_config: bytes | None) -> dict[str, bytes]:
+    """Write the class into the tokenizer's configuration, if only the model's names it.
+
+    Raises:
+        Unsupported: the model's tokenizer is not known.
+    """
+    found = dict(beside)
+    config = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
+    if model_config is None or not isinstance(config, dict) or config.get("tokenizer_class") is not None:
+        return found
+    model = load({MODEL_CONFIG: model_config}, MODEL_CONFIG)
+    named, kind = model.peek("tokenizer_class"), model.peek("model_type")
+    if not isinstance(named, str):
+        if not isinstance(kind, str):
+            return found
+        if kind not in _BY_MODEL:
+            raise Unsupported(
+                f"{MODEL_CONFIG} is of the model {kind[:80]}, and it is not known whether its tokenizer gives other "
+                "ids than the SentencePiece model; use its tokenizer.json, or name the tokenizer_class in " + CONFIG,
+                field=f"{MODEL_CONFIG}.model_type",
+            )
+        named = f"{_BY_MODEL[kind]}Tokenizer"
+    found[CONFIG] = json.dumps({**config, "tokenizer_class": named}, ensure_ascii=False).encode()
+    return found

@@ -1,0 +1,245 @@
+"""Turn a SentencePiece model into the pipeline that transformers makes of it, for classes with ids of their own."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tokenizer_core._kernel import Vocabulary
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.errors import InvalidArtifact, Unsupported
+from tokenizer_core.formats import files
+from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_roles import CONFIG, LISTS, TOKENS_MAP, load, take_decoder, take_token
+from tokenizer_core.formats.hf_scores import as_read
+from tokenizer_core.formats.hf_settings import read_settings
+from tokenizer_core.formats.sentencepiece_classes import Conversion
+from tokenizer_core.frame import Frame, Part, default_pair
+from tokenizer_core.stages.decoders import MetaspaceDecoder
+from tokenizer_core.stages.models import Unigram
+from tokenizer_core.stages.normalizers import NormalizerStage, Precompiled, Replace, Rewrite, Strip
+from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages.pretokenizers import Cut, Metaspace, PretokenizerStage, Punctuation
+
+_META = "\u2581"
+_SPACES = Pattern("regex", " {2,}")
+_DEMOTED = 100.0
+"""What transformers takes off the score of a piece that it wants to avoid."""
+
+_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+"""In the order in which transformers adds them."""
+
+
+def convert(
+    pieces: Vocabulary, rest: Mapping[str, Any], beside: Mapping[str, bytes], conversion: Conversion
+) -> TokenizerParts:
+    """Return the parts of a class's tokenizer.
+
+    Args:
+        pieces, rest: the model, as the kernel reads it.
+        beside: files by name.
+
+    The scores are those that a reader finds in the ``tokenizer.json`` that transformers writes.
+
+    Raises:
+        InvalidArtifact: also where a token has another id than transformers gives it.
+        Unsupported: the model or the configuration says what transformers ignores, or what is not supported.
+    """
+    config = load(beside, CONFIG)
+    _check(rest, beside, conversion)
+    entries = _entries(pieces, conversion)
+    added = _added(pieces, rest, beside, entries, conversion)
+    ids = {text: id for id, (text, _) in enumerate(entries)} | {token.content: token.id for token in added}
+    unk = next(iter(rest["unknown"]), None) if conversion.unk is None else conversion.unk
+    single, pair = _frames(config, conversion, ids)
+    at = next(index for index, (item, _) in enumerate(single) if item == "A")
+    prefix, suffix = (tuple(item for item, _ in part if isinstance(item, int)) for part in (single[:at], single[at:]))
+    types = tuple(kind for _, kind in single)
+    pipeline = PipelineConfig(
+        normalizer=_normalizer(rest, config, conversion),
+        pretokenizer=_pretokenizer(config, conversion),
+        model=Unigram(unk=unk),
+        decoder=(MetaspaceDecoder(replacement=_META, drops_first=True),),
+        added_tokens=added,
+        prefix_ids=prefix,
+        suffix_ids=suffix,
+    )
+    settings = Settings(
+        pair_template=None if pair == default_pair(prefix, suffix) else pair, type_ids=types if any(types) else None
+    )
+    vocabulary = Vocabulary.from_texts(
+        [(id, text) for id, (text, _) in enumerate(entries)], [], [as_read(score) for _, score in entries]
+    )
+    told = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
+    told |= {f"{role}_token": literal for role, literal in _literals(beside, conversion).items()}
+    settings = read_settings({**beside, CONFIG: json.dumps(told).encode()}, pipeline, settings)
+    return TokenizerParts(reserve(vocabulary, pipeline.added_tokens), pipeline, settings)
+
+
+def _check(rest: Mapping[str, Any], beside: Mapping[str, bytes], conversion: Conversion) -> None:
+    """Refuse what transformers would pass over in silence, so that its ids are not SentencePiece's."""
+    config = load(beside, CONFIG)
+    if rest["model_type"] != "unigram" or rest["byte_fallback"] or rest["treat_whitespace_as_suffix"]:
+        raise Unsupported(
+            f"{config.peek('tokenizer_class')} is supported with a Unigram model that has no byte fallback, and whose "
+            "spaces stand before words; use its tokenizer.json",
+            field="trainer_spec",
+        )
+    said = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
+    for key, wanted in conversion.fixed.items():
+        if said.get(key, wanted) != wanted:
+            raise Unsupported(
+                f"{config.at(key)} must be {json.dumps(wanted)}; use its tokenizer.json", field=config.at(key)
+            )
+
+
+def _entries(pieces: Vocabulary, conversion: Conversion) -> list[tuple[str, float]]:
+    """Return the entries of all ids, with their scores."""
+    entries = [(text, 0.0) for text in conversion.lead]
+    entries += [(text, -_DEMOTED) for text in conversion.spare]
+    scores = pieces.scores()
+    for text, id in pieces.token_texts()[conversion.dropped :]:
+        entries.append((text, scores[id] - _DEMOTED if conversion.commas and _is_number(text) else scores[id]))
+    return entries + [(text, 0.0) for text in conversion.tail]
+
+
+def _is_number(text: str) -> bool:
+    return len(text) > 1 and text[-1] == "," and text[-2].isdigit()
+
+
+def _literals(beside: Mapping[str, bytes], conversion: Conversion) -> dict[str, str]:
+    return {role: token.content for role, token, _ in _roles(beside, conversion)}
+
+
+def _roles(beside: Mapping[str, bytes], conversion: Conversion) -> Iterator[tuple[str, AddedToken, bool]]:
+    """Yield the token of each role, with the id 0, and whether the files name it, or only the class."""
+    found = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
+    for role in _ROLES:
+        tokens = [take_token(fields, f"{role}_token") for fields in found]
+        named = next((token for token in tokens if token is not None), None)
+        literal = conversion.roles.get(role) if named is None else named
+        if isinstance(literal, AddedToken):
+            yield role, literal, True
+        elif literal is not None:
+            lstrip, normalized = role == "mask" and conversion.lstrip, role in conversion.normalized
+            token = AddedToken(id=0, content=literal, special=True, lstrip=lstrip, normalized=normalized)
+            yield role, token, named is not None
+
+
+def _added(
+    pieces: Vocabulary,
+    rest: Mapping[str, Any],
+    beside: Mapping[str, bytes],
+    entries: list[tuple[str, float]],
+    conversion: Conversion,
+) -> tuple[AddedToken, ...]:
+    """Collect the added tokens as transformers does: a token that is no entry gets the next id."""
+    ids = {text: id for id, (text, _) in enumerate(entries)}
+    added: dict[str, AddedToken] = {}
+
+    def add(token: AddedToken) -> None:
+        id = ids.setdefault(token.content, len(ids))
+        added[token.content] = dataclasses.replace(token, id=id)
+
+    for id in sorted((*rest["control"], *rest["user_defined"])):
+        text = (pieces.token_bytes(id) or b"").decode()
+        add(AddedToken(id=0, content=text, special=id in rest["control"]))
+    for text in (*conversion.lead, *conversion.spare, *conversion.tail):
+        add(AddedToken(id=0, content=text, special=True))
+    listed = sorted(take_decoder(load(beside, CONFIG)), key=lambda item: item[0].id)
+    if conversion.listed and not listed:
+        raise Unsupported(
+            "the ids of the languages are not in the model, and no added_tokens_decoder lists them; use its "
+            "tokenizer.json",
+            field=f"{CONFIG}.added_tokens_decoder",
+        )
+    for token, place in listed:
+        add(token)
+        if added[token.content] != token:
+            raise InvalidArtifact(
+                f"{token.content[:80]!r} has the id {token.id} there, and {added[token.content].id} in the tokenizer "
+                "that transformers makes of the model",
+                code="id_conflict",
+                field=place,
+            )
+    known = {token.content for token, _ in listed}
+    for _, token, is_named in _roles(beside, conversion):
+        if token.content not in known or not is_named:
+            add(token)
+    for token in _further(beside):
+        if token.content not in added:
+            add(token)
+    return tuple(added.values())
+
+
+def _further(beside: Mapping[str, bytes]) -> Iterator[AddedToken]:
+    """Yield the tokens of the lists of special tokens, with the id 0."""
+    for name in (TOKENS_MAP, CONFIG):
+        fields = load(beside, name)
+        for key in LISTS:
+            for item, path in fields.items(key) if isinstance(fields.peek(key), list) else ():
+                token = take_token(Fields({"token": item}, path), "token")
+                if token is not None:
+                    yield AddedToken(id=0, content=token, special=True) if isinstance(token, str) else token
+
+
+def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> tuple[Frame, Frame]:
+    language = config.peek("src_lang") if conversion.lang else None
+    lang = language if isinstance(language, str) else conversion.lang
+    return _frame(conversion.single, lang, ids), _frame(conversion.pair, lang, ids)
+
+
+def _frame(template: str, lang: str, ids: Mapping[str, int]) -> Frame:
+    """Read a frame: literals, ``A`` and ``B`` with their type ids."""
+    parts: list[Part] = []
+    for item in template.split():
+        literal, _, kind = item.partition(":")
+        literal = lang if literal == "{lang}" else literal
+        if literal == "A":
+            parts.append(("A", int(kind or 0)))
+        elif literal == "B":
+            parts.append(("B", int(kind or 0)))
+        elif literal in ids:
+            parts.append((ids[literal], int(kind or 0)))
+        else:
+            raise InvalidArtifact(
+                f"{literal[:80]!r} is put round a text, and no token of the model is called so", field="pieces"
+            )
+    return tuple(parts)
+
+
+def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[NormalizerStage, ...]:
+    table = base64.b64decode(rest["normalizer"]["charsmap"])
+    charsmap: list[NormalizerStage] = [Precompiled(table)] if table else []
+    small = _flag(config, "do_lower_case", conversion.lowercase)
+    lowercase: list[NormalizerStage] = [Rewrite("lowercase")] if small else []
+    one_space = Replace(_SPACES, " ")
+    match conversion.style:
+        case "albert" | "rembert":
+            quotes = [Replace(Pattern("string", quote), '"') for quote in ("``", "''")]
+            kept = _flag(config, "keep_accents", conversion.keep_accents)
+            accents = [] if kept else [Rewrite("nfkd"), Rewrite("strip_accents")]
+            letters = [*accents, *lowercase, *charsmap]
+            return (*quotes, one_space, *letters) if conversion.style == "rembert" else (*quotes, *letters, one_space)
+        case "deberta":
+            return (*lowercase, Strip(left=True, right=True), *charsmap, one_space)
+        case _:
+            return (*charsmap, Strip(left=False, right=True), Replace(_SPACES, _META))
+
+
+def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[PretokenizerStage, ...]:
+    stages: list[PretokenizerStage] = [Cut("whitespace_split")] if conversion.words else []
+    if conversion.style == "deberta" and _flag(config, "split_by_punct", default=False):
+        stages.append(Punctuation("isolated"))
+    return (*stages, Metaspace(replacement=_META, prepend="always", split=True))
+
+
+def _flag(config: Fields, key: str, default: bool) -> bool:
+    value = config.peek(key)
+    if not isinstance(value, bool | None):
+        raise InvalidArtifact(f"{config.at(key)} must be true or false", field=config.at(key))
+    return default if value is None else value
