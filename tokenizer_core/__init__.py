@@ -9,7 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, VERSION, Responder
+from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, MAX_NBEST, VERSION, Responder
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.errors import (
@@ -45,9 +45,9 @@ from tokenizer_core.errors import (
     Unsupported,
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
-from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets
+from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets, Segmentation
 from tokenizer_core.stages.normalizers import Rewriting
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import SamplingOptions, SpecialTokens, Tokenizer
 
 if TYPE_CHECKING:
     from tokenizer_core.chat.content_parts import media_of
@@ -101,6 +101,7 @@ __all__ = [
     "MAX_CACHE_BYTES",
     "MAX_EXPLAINED",
     "MAX_LENGTH",
+    "MAX_NBEST",
     "VERSION",
     "AddedToken",
     "ArtifactError",
@@ -166,6 +167,8 @@ __all__ = [
     "Rewriting",
     "Row",
     "RowTooLong",
+    "SamplingOptions",
+    "Segmentation",
     "Settings",
     "Side",
     "Span",

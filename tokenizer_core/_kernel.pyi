@@ -25,6 +25,9 @@ VERSION: str
 CACHE_BYTES: int
 """The default bound of the piece cache of one thread."""
 
+MAX_NBEST: int
+"""The most segmentations of a text that are listed, or drawn from by ``nbest``."""
+
 MAX_CACHE_BYTES: int
 """The largest bound of the piece cache of one thread."""
 
@@ -209,9 +212,22 @@ class Pipeline:
         """
 
     def encode_batch(
-        self, texts: Sequence[str], special_tokens: str = "reject", add_special_tokens: bool = False, threads: int = 0
+        self,
+        texts: Sequence[str],
+        special_tokens: str = "reject",
+        add_special_tokens: bool = False,
+        threads: int = 0,
+        dropout: float | None = None,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        seed: int | None = None,
     ) -> tuple[Ids, npt.NDArray[np.int64]]:
         """Encode many texts over ``threads`` threads (0: one a core); ids (total,) and row offsets (rows + 1,)."""
+
+    def nbest(
+        self, text: str, n: int, special_tokens: str = "reject", add_special_tokens: bool = False
+    ) -> list[tuple[Ids, float]]:
+        """Return the ``n`` best segmentations of a text, at most ``MAX_NBEST``, and the score of each."""
 
     def offsets(
         self, text: str, unit: str = "char", special_tokens: str = "reject", add_special_tokens: bool = False
@@ -255,6 +271,10 @@ class Codec:
         special_tokens: SpecialTokens = "reject",
         add_special_tokens: bool = False,
         threads: int = 1,
+        dropout: float | None = None,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        seed: int | None = None,
     ) -> Ids:
         """Encode a text.
 
@@ -262,6 +282,10 @@ class Codec:
             special_tokens: what the literal of a special token in the text means.
             add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
             threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
+            dropout: of a BPE model: the probability that a merge is left out each time it could be made.
+            alpha: of a Unigram model: draw a segmentation by its probability to this power; 0 makes all equal.
+            nbest: draw only among so many best segmentations, at most ``MAX_NBEST``; -1 is all, the default.
+            seed: from 0 to 2 ** 64 - 1; the same gives the same ids everywhere. What is drawn needs one.
 
         Returns:
             uint32, shape (n,).

@@ -81,3 +81,16 @@ class CacheStatistics:
     pieces: int
     misses: int
     evictions: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segmentation:
+    """One of the segmentations of a text.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        score: the sum of the scores of its tokens, added tokens aside: the logarithm of a probability.
+    """
+
+    ids: Ids
+    score: float

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict
 
 from tokenizer_core import artifact, loading
 from tokenizer_core._kernel import CACHE_BYTES, Pipeline, StreamDecoder
@@ -16,7 +16,7 @@ from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
 from tokenizer_core.formats.recognise import Format
-from tokenizer_core.results import EncodedBatch, Offsets
+from tokenizer_core.results import EncodedBatch, Offsets, Segmentation
 from tokenizer_core.tokenizer_facts import TokenizerFacts
 
 if TYPE_CHECKING:
@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from tokenizer_core.pairs import EncodedPair, PairOptions
 
     Ids = npt.NDArray[np.uint32]
+
+
+class SamplingOptions(TypedDict, total=False):
+    """What draws a segmentation, as of ``encode``."""
+
+    dropout: float | None
+    alpha: float | None
+    nbest: int | None
+    seed: int | None
+
 
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
 """What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
@@ -176,13 +186,33 @@ class Tokenizer(TokenizerFacts):
         special_tokens: SpecialTokens = "reject",
         add_special_tokens: bool = False,
         threads: int = 0,
+        **sampling: Unpack[SamplingOptions],
     ) -> EncodedBatch:
         """Encode many texts over ``threads`` threads, by default one a core; ids do not depend on how many.
+
+        Args:
+            sampling: ``dropout``, ``alpha``, ``nbest`` and ``seed``, as of ``encode``; each text draws for itself, by
+                the seed and its row.
 
         Raises:
             InvalidOption, and as ``encode``: with the ``row`` of the first text that fails
         """
-        return EncodedBatch(*self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads))
+        encoded = self._pipeline.encode_batch(texts, special_tokens, add_special_tokens, threads, **sampling)
+        return EncodedBatch(*encoded)
+
+    def nbest(
+        self, text: str, n: int, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = False
+    ) -> list[Segmentation]:
+        """Return the ``n`` most probable segmentations of a text by a Unigram model, the best first.
+
+        There may be fewer. Unlike ``encode``, they are compared by sums of 64-bit floats also where the model's own
+        library adds 32-bit floats.
+
+        Raises:
+            InvalidOption: ``n`` is not from 1 to ``MAX_NBEST``, or the model has no scores; and as ``encode``
+        """
+        found = self._pipeline.nbest(text, n, special_tokens, add_special_tokens)
+        return [Segmentation(ids, score) for ids, score in found]
 
     def offsets(
         self,

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import orjson
 
 from service.cli.colours import CHOICES, coloured, wanted
-from service.cli.options import Parser, add_policy, add_tokenizer
+from service.cli.options import Parser, add_policy, add_tokenizer, whole_number
 from service.cli.streams import (
     CommandError,
     argument_text,
@@ -20,6 +20,7 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
+from service.schemas.fields import SAMPLING
 from tokenizer_core import ReservedLiteral, Tokenizer, Unit
 
 
@@ -39,6 +40,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     what.add_argument("-o", "--offsets", action="store_true", help="print a line a token: id, start, end, text")
     what.add_argument("--table", action="store_true", help="print the tokens as a table: number, id, start, end, text")
     parser.add_argument("--unit", choices=get_args(Unit), default=None, help="unit of the offsets (default: char)")
+    add_sampling(parser, what)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--color",
@@ -55,12 +57,15 @@ def run(args: argparse.Namespace) -> int:
         raise usage("--unit needs --offsets or --table")
     if args.table and args.json:
         raise usage("--table is for the eye; give --offsets --json")
+    sampling = {name: value for name in SAMPLING if (value := getattr(args, name)) is not None}
+    if sampling and (args.count or args.offsets or args.table or args.best):
+        raise usage(f"--{next(iter(sampling))} does not go with --count, --offsets, --table and --best")
     if args.text is not None and args.file is not None:
         raise usage("give a text or --file, not both")
     tokenizer = Tokenizer.open(args.tokenizer)
     text = argument_text(args.text) if args.text is not None else decode_utf8(*read_input(args.file))
     try:
-        _encode(tokenizer, text, args)
+        _encode(tokenizer, text, args, sampling)
     except ReservedLiteral as error:
         start, end = error.place["span"]
         raise CommandError(
@@ -71,7 +76,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
+def add_sampling(parser: argparse.ArgumentParser, what: argparse._MutuallyExclusiveGroup) -> None:
+    """Add what draws a segmentation, and what lists the best."""
+    parser.add_argument("--dropout", type=float, metavar="P", help="BPE: leave each merge out with this probability")
+    parser.add_argument("--alpha", type=float, metavar="A", help="Unigram: draw by probability to the power A")
+    parser.add_argument("--nbest", type=int, metavar="N", help="with --alpha: draw among the N best segmentations")
+    parser.add_argument("--seed", type=int, metavar="N", help="what is drawn needs a seed; the same gives the same ids")
+    what.add_argument("--best", type=whole_number, metavar="N", help="Unigram: list the N best segmentations")
+
+
+def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace, sampling: dict[str, Any]) -> None:
     policy: dict[str, Any] = {"special_tokens": args.special_tokens, "add_special_tokens": args.add_special_tokens}
     if args.count:
         count = tokenizer.count(text, **policy)
@@ -79,12 +93,14 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
             write_json({"count": count, "tokenizer": tokenizer.hash})
         else:
             write_line(str(count))
+    elif args.best:
+        _write_best(tokenizer, text, args.best, policy, as_json=args.json)
     elif args.offsets:
         _write_offsets(tokenizer, text, args.unit or "char", policy, as_json=args.json)
     elif args.table:
         _write_table(tokenizer, text, args.unit or "char", policy, in_colours=wanted(args.color))
     else:
-        ids = tokenizer.encode(text, **policy)
+        ids = tokenizer.encode(text, **policy, **sampling)
         written = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY)
         if args.json:
             write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (written, len(ids), tokenizer.hash.encode()))
@@ -92,6 +108,16 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace) -> None:
             write(written[1:-1].replace(b",", b" ") + b"\n")
             if wanted(args.color):
                 write_line("".join(coloured(_visible(tokenizer.token_bytes(id)) for id in ids.tolist())))
+
+
+def _write_best(tokenizer: Tokenizer, text: str, count: int, policy: dict[str, Any], *, as_json: bool) -> None:
+    found = tokenizer.nbest(text, count, **policy)
+    if as_json:
+        listed = [{"ids": each.ids.tolist(), "score": each.score} for each in found]
+        write_json({"segmentations": listed, "tokenizer": tokenizer.hash})
+        return
+    lines = [f"{each.score:.4f}\t{' '.join(map(str, each.ids.tolist()))}\n" for each in found]
+    write("".join(lines).encode())
 
 
 def _write_offsets(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, Any], *, as_json: bool) -> None:

@@ -47,6 +47,10 @@ class EncodeOptions(TextOptions, total=False):
     padding_side: Side
     pad_token: str
     pad_to_multiple_of: int
+    dropout: float
+    alpha: float
+    nbest: int
+    seed: int
     block_hashes: Mapping[str, Any]
     parts: Sequence[Part]
 

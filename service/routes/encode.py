@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from fastapi import FastAPI
@@ -22,13 +22,14 @@ from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Res
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
-from service.schemas.fields import CHAT_PARTS, PAIR_PARTS
+from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING
 from service.schemas.requests import EncodeRequest
 from service.state import State
 from tokenizer_core import (
     EncodedChat,
     EncodedPair,
     Row,
+    SamplingOptions,
     Side,
     TokdError,
     Tokenizer,
@@ -138,13 +139,25 @@ def encode_texts(
     require_pairs(request)
     _refuse_prefix(request)
     _require_second(request)
+    sampling = _sampling(request)
     if request.text_pair is not None or not set(PAIR_PARTS).isdisjoint(request.parts):
         return _encode_pairs(loaded, request, max_ids, threads, writer)
     if request.parts == _PLAIN and request.block_hashes is None and _is_unshaped(request):
-        rows = encode_rows(loaded.tokenizer, request, threads)
+        rows = encode_rows(loaded.tokenizer, request, threads, sampling)
         counts = [len(row) for row in rows]
         return writer(loaded, request.text, {"ids": rows, "count": counts}, sum(counts))
-    return _encode_shaped(loaded, request, max_ids, threads, writer)
+    return _encode_shaped(loaded, request, max_ids, threads, writer, sampling)
+
+
+def _sampling(request: EncodeRequest) -> SamplingOptions:
+    """Return how segmentations are drawn; what goes with texts alone and their ids is refused beside it."""
+    given = {name: value for name in SAMPLING if (value := getattr(request, name)) is not None}
+    if given:
+        first = next(iter(given))
+        if request.messages is not None or request.text_pair is not None:
+            raise ServiceError("invalid_option", f"{first} goes with single texts, not with chats and pairs", first)
+        _refuse_parts(request, (*PAIR_PARTS, "spans", "truncated"), "what is not drawn at random")
+    return cast("SamplingOptions", given)
 
 
 def _is_unshaped(request: EncodeRequest) -> bool:
@@ -153,7 +166,12 @@ def _is_unshaped(request: EncodeRequest) -> bool:
 
 
 def _encode_shaped(
-    loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, threads: int, writer: Writer
+    loaded: ServedTokenizer,
+    request: EncodeRequest,
+    max_ids: int,
+    threads: int,
+    writer: Writer,
+    sampling: SamplingOptions,
 ) -> Answer:
     _refuse_parts(request, CHAT_PARTS, "chats; send messages")
     tokenizer = loaded.tokenizer
@@ -162,7 +180,7 @@ def _encode_shaped(
         encoded = [offsets_of(loaded, request, index, "char") for index in range(len(texts_of(request)))]
         rows, spans = [each.ids for each in encoded], [each.spans for each in encoded]
     else:
-        rows = encode_rows(tokenizer, request, threads)
+        rows = encode_rows(tokenizer, request, threads, sampling)
     try:
         shaped = _shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
     except TokdError as error:
@@ -323,6 +341,7 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 
 def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:
     """Answer for chats."""
+    _sampling(request)
     _refuse_parts(request, PAIR_PARTS, "texts; send text")
     _require_second(request)
     if continued_chats.is_asked(request):

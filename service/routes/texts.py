@@ -11,7 +11,7 @@ from service.errors import ServiceError, from_core
 from service.http.response_json import TokenStrings, report_bytes
 from service.registry.served import ServedTokenizer
 from service.schemas.requests import ChatOptions, TextOrChatRequest, TextRequest
-from tokenizer_core import Offsets, TokdError, Tokenizer, Unit
+from tokenizer_core import Offsets, SamplingOptions, TokdError, Tokenizer, Unit
 
 Ids = npt.NDArray[np.uint32]
 Array = npt.NDArray[Any]
@@ -49,7 +49,9 @@ def about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servic
     return from_core(error, field if isinstance(given, str) else f"{field}[{index}]")
 
 
-def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> list[Ids]:
+def encode_rows(
+    tokenizer: Tokenizer, request: TextRequest, threads: int, sampling: SamplingOptions | None = None
+) -> list[Ids]:
     """Encode all texts; ``threads`` may work on a list of them."""
     try:
         encoded = tokenizer.encode_batch(
@@ -57,6 +59,7 @@ def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int) -> lis
             special_tokens=request.special_tokens,
             add_special_tokens=request.add_special_tokens,
             threads=threads,
+            **(sampling or {}),
         )
     except TokdError as error:
         raise about_text(error, request, error.place.get("row") or 0) from error

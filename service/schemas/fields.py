@@ -33,6 +33,11 @@ CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals", "prefix_st
 RENDERED_AGAIN = frozenset(("labels", "assistant_mask", "prefix_stable"))
 """Parts of a chat that take further renderings of it, or much memory."""
 
+SAMPLING = ("dropout", "alpha", "nbest", "seed")
+"""Options of a request whose segmentations are drawn."""
+
+MAX_SEED = (1 << 64) - 1
+
 PREFIX_IDS: Any = Field(None, description="Ids of an engine that one chat begins with, exactly as they are.")
 NEW_FROM: Any = Field(None, description="The first message that `prefix_ids` do not stand for.")
 

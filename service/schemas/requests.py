@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from service.schemas.block_hashes import BLOCK_HASHES
 from service.schemas.fields import (
     MAX_POSITION,
+    MAX_SEED,
     NEW_FROM,
     PREFIX_IDS,
     RENDERED_AGAIN,
@@ -23,7 +24,7 @@ from service.schemas.fields import (
     SpecialTokens,
     drop_default,
 )
-from tokenizer_core import Padding, Side, Truncation, Unit
+from tokenizer_core import MAX_NBEST, Padding, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -253,6 +254,23 @@ class EncodeRequest(TextOrChatRequest):
         "the second and null for neither; answers to pairs have both unless `return` is sent, and their spans are in "
         "the own text of each id.",
     )
+    dropout: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None,
+        description="Of texts and a BPE model: the probability that a merge is left out each time it could be made.",
+    )
+    alpha: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="Of texts and a Unigram model: draw a segmentation by its probability to this power; 0 makes all "
+        "equal.",
+    )
+    nbest: Annotated[int, Field(ge=-1, le=MAX_NBEST)] | None = Field(
+        None, description="With `alpha`: draw only among so many best segmentations; -1 is all."
+    )
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = Field(
+        None,
+        description="What is drawn needs a seed: the same gives the same ids, whatever the server. Each text of a list "
+        "draws for itself.",
+    )
     block_hashes: Object | None = BLOCK_HASHES
     prefix_ids: list[Id] | None = PREFIX_IDS
     new_from: int | None = NEW_FROM
@@ -285,6 +303,9 @@ class EncodeRequest(TextOrChatRequest):
                 "return": ["ids", "labels", "assistant_mask"],
             },
         ),
+        "a drawn segmentation": Example(
+            "subword regularization, for training", {"text": "Hello, world", "dropout": 0.1, "seed": 7}
+        ),
         "a misspelt option": Example(
             "unknown fields are refused by name", {"text": "Hello", "special_token": "text"}, status=422
         ),
@@ -297,10 +318,13 @@ class EncodeRequest(TextOrChatRequest):
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
-        return self.block_hashes is not None or not {"ids", "count"}.issuperset(self.parts)
+        is_plain = self.block_hashes is None and self.dropout is self.alpha is None
+        return not is_plain or not {"ids", "count"}.issuperset(self.parts)
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""
+        if self.nbest is not None:
+            return True
         if self.padding != "none" and self.messages is None:
             width = max(self.max_length or 0, self.pad_to_multiple_of or 0)
             if width * (len(self.text) if type(self.text) is list else 1) > INLINE_WIDTH:

@@ -5,9 +5,12 @@ import re
 import sys
 
 import pytest
+from tokenizers import Tokenizer as Peer
+from tokenizers.models import Unigram
 
 from service.cli import colours
 from tests.service.cli.processes import ROOT, TEXT, assert_refused, run_in, succeed
+from tests.support import families
 
 
 def test_encode_prints_the_ids_of_an_argument(tokd, tokenizer):
@@ -148,3 +151,24 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, choice, is_termin
     if variable is not None:
         monkeypatch.setenv("NO_COLOR", variable)
     assert colours.wanted(choice) is expected
+
+
+def test_drawn_ids_are_those_of_the_library(tokd, tokenizer):
+    ids = tokenizer.encode(TEXT, dropout=0.5, seed=7).tolist()
+    assert ids != tokenizer.encode(TEXT).tolist()
+    assert [int(word) for word in succeed(tokd("encode", TEXT, "--dropout", "0.5", "--seed", "7")).split()] == ids
+    assert_refused(tokd("encode", TEXT, "--dropout", "0.5"), "invalid_option", 1, "seed")
+    assert_refused(tokd("encode", TEXT, "--dropout", "0.5", "--seed", "7", "--count"), "usage", 2, "--count")
+    assert_refused(tokd("encode", TEXT, "--best", "3"), "invalid_option", 1, "BPE")
+
+
+def test_the_best_segmentations_are_listed_with_their_scores(tokd, tmp_path):
+    tokenizer = families.opened(Peer(Unigram([("<unk>", 0.0), ("a", -2.0), ("b", -2.5), ("ab", -3.0)], 0)), tmp_path)
+    artifact = str(tmp_path / "artifact")
+    tokenizer.save(artifact)
+    listed = succeed(tokd("encode", "aba", "--best", "2", "-t", artifact)).decode().splitlines()
+    assert listed == ["-5.0000\t3 1", "-6.5000\t1 2 1"]
+    answer = json.loads(succeed(tokd("encode", "aba", "--best", "2", "-t", artifact, "--json")))
+    assert answer["segmentations"][0] == {"ids": [3, 1], "score": -5.0}
+    drawn = succeed(tokd("encode", "aba", "--alpha", "0", "--nbest", "1", "--seed", "1", "-t", artifact))
+    assert drawn == b"3 1\n"

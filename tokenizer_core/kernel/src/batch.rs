@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::capacity::{for_ids, reserve};
+use crate::encode::sampled::Seeded;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::scratch::Scratch;
@@ -45,16 +46,39 @@ impl Pipeline {
     /// # Errors
     /// As [`Pipeline::encode`], of the first row that fails, with its row.
     pub fn encode_batch(&self, texts: &[&str], options: EncodeOptions, threads: usize) -> Result<Batch> {
-        self.scratch().with(|scratch| self.encode_texts(texts, options, threads, scratch))
+        self.each_text(texts, threads, |scratch, _, text, ids| self.encode_with(scratch, text, options, ids))
     }
 
-    fn encode_texts(
+    /// Encode every text into a segmentation that is drawn; `threads` 0 means one a core. Ids depend on the seed, the
+    /// text and its row, and not on the threads.
+    ///
+    /// # Errors
+    /// As [`Pipeline::sample`], of the first row that fails, with its row.
+    pub fn sample_batch(
         &self,
         texts: &[&str],
         options: EncodeOptions,
+        seeded: Seeded,
         threads: usize,
-        scratch: &mut Scratch,
     ) -> Result<Batch> {
+        self.check_sampling(seeded.sampling)?;
+        self.each_text(texts, threads, |scratch, row, text, ids| {
+            self.sample_with(scratch, text, row, options, seeded, ids)
+        })
+    }
+
+    /// Append the ids of every text as `encode` does, which gets its row.
+    fn each_text<E>(&self, texts: &[&str], threads: usize, encode: E) -> Result<Batch>
+    where
+        E: Fn(&mut Scratch, usize, &str, &mut Vec<u32>) -> Result<()> + Sync,
+    {
+        self.scratch().with(|scratch| self.spread_texts(texts, threads, scratch, &encode))
+    }
+
+    fn spread_texts<E>(&self, texts: &[&str], threads: usize, scratch: &mut Scratch, encode: &E) -> Result<Batch>
+    where
+        E: Fn(&mut Scratch, usize, &str, &mut Vec<u32>) -> Result<()> + Sync,
+    {
         let bytes = bytes_of(texts);
         let shares = if bytes > WORTHWHILE && threads != 1 { shares(texts) } else { Vec::new() };
         // Asking for the number of cores would take longer than a short text does.
@@ -64,13 +88,13 @@ impl Pipeline {
         };
         if threads < 2 {
             let mut batch = Batch::with_room(texts.len(), bytes);
-            return self.encode_rows(texts, 0, options, scratch, &mut batch).map(|()| batch);
+            return append_rows(texts, 0, scratch, &mut batch, encode).map(|()| batch);
         }
         let work = |scratch: &mut Scratch, at: usize| {
             let rows = &shares[at];
             let texts = &texts[rows.clone()];
             let mut batch = Batch::with_room(texts.len(), bytes_of(texts));
-            self.encode_rows(texts, rows.start, options, scratch, &mut batch).map(|()| batch)
+            append_rows(texts, rows.start, scratch, &mut batch, encode).map(|()| batch)
         };
         let mut batch = Batch::with_room(texts.len(), bytes);
         for share in self.scratch().spread(scratch, threads, shares.len(), work)? {
@@ -78,22 +102,21 @@ impl Pipeline {
         }
         Ok(batch)
     }
+}
 
-    /// Append the ids of rows, of which the first is the batch's row `first`.
-    fn encode_rows(
-        &self,
-        texts: &[&str],
-        first: usize,
-        options: EncodeOptions,
-        scratch: &mut Scratch,
-        batch: &mut Batch,
-    ) -> Result<()> {
-        for (row, text) in texts.iter().enumerate() {
-            self.encode_with(scratch, text, options, &mut batch.ids).map_err(|error| error.in_row(first + row))?;
-            batch.row_offsets.push(batch.ids.len() as i64);
-        }
-        Ok(())
+/// Append the ids of rows, of which the first is the batch's row `first`.
+fn append_rows(
+    texts: &[&str],
+    first: usize,
+    scratch: &mut Scratch,
+    batch: &mut Batch,
+    encode: &impl Fn(&mut Scratch, usize, &str, &mut Vec<u32>) -> Result<()>,
+) -> Result<()> {
+    for (row, text) in (first..).zip(texts) {
+        encode(scratch, row, text, &mut batch.ids).map_err(|error| error.in_row(row))?;
+        batch.row_offsets.push(batch.ids.len() as i64);
     }
+    Ok(())
 }
 
 fn bytes_of(texts: &[&str]) -> usize {

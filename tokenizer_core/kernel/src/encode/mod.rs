@@ -3,6 +3,7 @@
 mod agreement;
 mod long_text;
 mod pieces;
+pub mod sampled;
 mod segments;
 mod spaces;
 mod summed;

@@ -85,6 +85,9 @@ impl Pipeline {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<usize> {
+        if scratch.sampler.is_some() {
+            return self.sample_pieces(text, start, places, scratch, sink);
+        }
         let Scratch { block, work, caches, cuts, ends, .. } = scratch;
         let ends = &ends[places];
         let (ends, parts) = match self.model.cut(text, start, ends, cuts) {

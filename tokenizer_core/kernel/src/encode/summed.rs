@@ -65,7 +65,7 @@ impl Pipeline {
         sink: &mut impl Sink,
     ) -> Result<()> {
         match &self.model {
-            AnyModel::Unigram(model) if model.sums_over_text() => {
+            AnyModel::Unigram(model) if model.sums_over_text() && scratch.sampler.is_none() => {
                 self.encode_summed(model, text, &mut context.steps, scratch, sink)
             }
             _ => match self.encode_in_shares(text, context.threads, scratch, sink)? {

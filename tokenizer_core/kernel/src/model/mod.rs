@@ -7,6 +7,7 @@ pub mod bpe;
 pub(crate) mod byte_pieces;
 pub mod char_bpe;
 mod piece_ids;
+pub mod sampling;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -113,6 +114,7 @@ pub struct Work {
     pub(crate) tokens: Vec<Token>,
     pub(crate) unigram: unigram::Work,
     pub(crate) char_bpe: char_bpe::Work,
+    pub(crate) sampling: sampling::Work,
 }
 
 impl Work {
@@ -123,6 +125,7 @@ impl Work {
         self.tokens.shrink_to(entries);
         self.unigram.shrink(entries);
         self.char_bpe.shrink(entries);
+        self.sampling.shrink(entries);
     }
 }
 

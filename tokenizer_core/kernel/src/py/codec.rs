@@ -12,7 +12,7 @@ use super::array::Array;
 use super::pipeline::{PyPipeline, options};
 use super::raise::{exception, run_on};
 use super::text::utf8;
-use super::{arguments, array, decode};
+use super::{arguments, array, decode, sampling};
 use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::output::count::Count;
@@ -50,24 +50,44 @@ impl PyCodec {
     ///     special_tokens: what the literal of a special token in the text means.
     ///     add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
     ///     threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
+    ///     dropout: of a BPE model: the probability that a merge is left out each time it could be made.
+    ///     alpha: of a Unigram model: draw a segmentation by its probability to this power; 0 makes all equal.
+    ///     nbest: draw only among so many best segmentations, at most ``MAX_NBEST``; -1 is all, the default.
+    ///     seed: from 0 to 2 ** 64 - 1; the same gives the same ids everywhere. What is drawn needs one.
     ///
     /// Returns:
     ///     uint32, shape (n,).
     ///
     /// Raises:
     ///     ReservedLiteral, InvalidUnicode, InvalidOption, StepLimit, UncoveredText
-    #[pyo3(signature = (text, *, special_tokens="reject", add_special_tokens=false, threads=1))]
+    #[pyo3(signature = (
+        text, *, special_tokens="reject", add_special_tokens=false, threads=1, dropout=None, alpha=None, nbest=None,
+        seed=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn encode<'py>(
         &self,
         #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
         #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
         #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
         #[pyo3(from_py_with = arguments::threads)] threads: usize,
+        dropout: Option<&Bound<'py, PyAny>>,
+        alpha: Option<&Bound<'py, PyAny>>,
+        nbest: Option<&Bound<'py, PyAny>>,
+        seed: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Array<'py>> {
         let py = text.py();
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.level())?;
+        if let Some(seeded) = sampling::read(py, [dropout, alpha, nbest, seed])? {
+            let ids = run_on(py, pipeline, usize::MAX, || {
+                let mut ids = for_ids(text.len());
+                pipeline.sample(text, options, seeded, &mut ids)?;
+                Ok(ids)
+            });
+            return Ok(array::of_ids(py, ids.map_err(|error| exception(py, &error, Some(text)))?));
+        }
         if text.len() > SHORT {
             let ids = run_on(py, pipeline, text.len(), || {
                 let mut ids = for_ids(text.len());

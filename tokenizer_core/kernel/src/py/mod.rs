@@ -12,6 +12,7 @@ mod packing;
 mod pipeline;
 mod raise;
 mod responder;
+mod sampling;
 mod template;
 mod text;
 mod train;
@@ -34,6 +35,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
+    module.add("MAX_NBEST", crate::model::sampling::MAX_NBEST)?;
     module.add("MAX_CACHE_BYTES", crate::scratch::MAX_CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 use super::array::{self, Array};
 use super::raise::{exception, invalid_option, run, run_on};
 use super::text::{self, utf8};
-use super::{arguments, chat, decode, vocabulary::PyVocabulary};
+use super::{arguments, chat, decode, sampling, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
 use crate::decode::token_widths::Unit;
@@ -78,21 +78,34 @@ impl PyPipeline {
         (bytes, pieces, misses, evictions)
     }
 
-    #[pyo3(signature = (texts, special_tokens="reject", add_special_tokens=false, threads=0))]
+    #[pyo3(signature = (
+        texts, special_tokens="reject", add_special_tokens=false, threads=0, dropout=None, alpha=None, nbest=None,
+        seed=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
         #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
         #[pyo3(from_py_with = arguments::threads)] threads: usize,
+        dropout: Option<&Bound<'py, PyAny>>,
+        alpha: Option<&Bound<'py, PyAny>>,
+        nbest: Option<&Bound<'py, PyAny>>,
+        seed: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray1<i64>>)> {
         let py = texts.py();
         let options = options(py, special_tokens, add_special_tokens)?;
+        let seeded = sampling::read(py, [dropout, alpha, nbest, seed])?;
         let rows = strings(texts)?;
         let texts = text::all(&rows, self.0.level())?;
         let texts = texts.rows();
         let size = texts.iter().map(|text| text.len()).sum();
-        let batch = run_on(py, &self.0, size, || self.0.encode_batch(&texts, options, threads))
+        let encode = || match seeded {
+            None => self.0.encode_batch(&texts, options, threads),
+            Some(seeded) => self.0.sample_batch(&texts, options, seeded, threads),
+        };
+        let batch = run_on(py, &self.0, if seeded.is_some() { usize::MAX } else { size }, encode)
             .map_err(|error| exception(py, &error, error.row.and_then(|row| texts.get(row).copied())))?;
         Ok((array::of_ids(py, batch.ids), PyArray1::from_vec(py, batch.row_offsets)))
     }
@@ -128,6 +141,23 @@ impl PyPipeline {
         #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Vec<(usize, usize, String)>)> {
         chat::encode(&self.0, text, &caller, self::unit(text.py(), unit)?, add_special_tokens)
+    }
+
+    #[pyo3(signature = (text, n, special_tokens="reject", add_special_tokens=false))]
+    fn nbest<'py>(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
+        n: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+        #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
+    ) -> PyResult<Vec<(Array<'py>, f64)>> {
+        let py = text.py();
+        let options = options(py, special_tokens, add_special_tokens)?;
+        let count = sampling::whole(n, "n", "a whole number")?;
+        let text = &utf8(text, self.0.level())?;
+        let found = run_on(py, &self.0, usize::MAX, || self.0.nbest(text, options, count))
+            .map_err(|error| exception(py, &error, Some(text)))?;
+        Ok(found.into_iter().map(|each| (array::of_ids(py, each.ids), each.score)).collect())
     }
 
     fn pieces(&self, #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {

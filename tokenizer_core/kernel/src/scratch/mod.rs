@@ -11,6 +11,7 @@ use std::thread;
 
 use crate::block::{PIECES, PieceBlock};
 use crate::error::Result;
+use crate::model::sampling::Sampler;
 use crate::model::{Cuts, Work};
 use crate::normalize::written::Written;
 use crate::parallel::{allowed_cores, on_threads};
@@ -49,6 +50,8 @@ pub struct Scratch {
     pub(crate) written: Written<()>,
     /// A text behind a space.
     pub(crate) spaced: String,
+    /// What draws segmentations, in a call that asks for it, in place of block and caches.
+    pub(crate) sampler: Option<Sampler>,
     /// The longest text since the buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
 }
@@ -63,6 +66,7 @@ impl Scratch {
             cuts: Cuts::default(),
             written: Written::default(),
             spaced: String::new(),
+            sampler: None,
             longest: 0,
         }
     }

@@ -35,12 +35,13 @@ pub struct Merger {
 
 /// Neighbours of a symbol in the queue's linked list, by position of their first byte.
 #[derive(Debug, Clone, Copy)]
-struct Links {
-    previous: u32,
-    next: u32,
+pub(super) struct Links {
+    pub(super) previous: u32,
+    pub(super) next: u32,
 }
 
-const NONE: u32 = u32::MAX;
+/// No neighbour.
+pub(super) const NONE: u32 = u32::MAX;
 
 impl Merger {
     /// The ids of `piece` by merges alone. The piece is shorter than 4 GiB.
@@ -79,18 +80,13 @@ impl Merger {
     fn merge_by_queue(&mut self, table: &impl Merges) {
         let Self { ids, starts, ranks, links, queue } = self;
         let count = ids.len() as u32;
-        links.clear();
-        links.extend(
-            (0..count)
-                .map(|at| Links { previous: at.wrapping_sub(1), next: if at + 1 < count { at + 1 } else { NONE } }),
-        );
+        linked(ids.len(), links);
         ranks.clear();
         ranks.extend(ids.windows(2).map(|pair| table.rank(pair[0], pair[1])));
         ranks.push(NEVER);
         queue.clear();
-        queue.extend(
-            (0..count).filter(|at| ranks[*at as usize] != NEVER).map(|at| queued(table.order(ranks[at as usize]), at)),
-        );
+        let ranked = (0..count).filter(|at| ranks[*at as usize] != NEVER);
+        queue.extend(ranked.map(|at| Reverse(queued(table.order(ranks[at as usize]), at))));
         while let Some(Reverse(first)) = queue.pop() {
             let (order, at) = ((first >> 32) as u32, first as u32);
             let rank = ranks[at as usize];
@@ -112,15 +108,29 @@ impl Merger {
                 requeue(table, ids, ranks, queue, previous, at);
             }
         }
-        let (mut at, mut kept) = (0, 0);
-        while at != NONE {
-            ids[kept] = ids[at as usize];
-            starts.push(at);
-            kept += 1;
-            at = links[at as usize].next;
-        }
-        ids.truncate(kept);
+        keep(ids, starts, links);
     }
+}
+
+/// Link so many symbols, each to its neighbours.
+pub(super) fn linked(count: usize, links: &mut Vec<Links>) {
+    let count = count as u32;
+    let next = |at| if at + 1 < count { at + 1 } else { NONE };
+    links.clear();
+    links.extend((0..count).map(|at| Links { previous: at.wrapping_sub(1), next: next(at) }));
+}
+
+/// Keep the ids that are left of at least one, and note the number of the first symbol of each.
+pub(super) fn keep(ids: &mut Vec<u32>, starts: &mut Vec<u32>, links: &[Links]) {
+    starts.clear();
+    let (mut at, mut kept) = (0, 0);
+    while at != NONE {
+        ids[kept] = ids[at as usize];
+        starts.push(at);
+        kept += 1;
+        at = links[at as usize].next;
+    }
+    ids.truncate(kept);
 }
 
 /// Look the pair of `at` and `next` up again and queue it.
@@ -135,10 +145,11 @@ fn requeue(
     let rank = table.rank(ids[at as usize], ids[next as usize]);
     ranks[at as usize] = rank;
     if rank != NEVER {
-        queue.push(queued(table.order(rank), at));
+        queue.push(Reverse(queued(table.order(rank), at)));
     }
 }
 
-fn queued(order: u32, at: u32) -> Reverse<u64> {
-    Reverse(u64::from(order) << 32 | u64::from(at))
+/// The order of a merge in the upper bits, its place in the lower.
+pub(super) fn queued(order: u32, at: u32) -> u64 {
+    u64::from(order) << 32 | u64::from(at)
 }

@@ -3,6 +3,7 @@
 
 pub mod backtrack;
 pub mod boundaries;
+pub mod dropout;
 pub mod heap;
 pub mod lockstep;
 pub(crate) mod pair_table;
@@ -14,10 +15,12 @@ pub(crate) mod token_trie;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Cuts, Model, Piece, PieceIds, Uncovered};
+use super::sampling::Stream;
+use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
 use crate::error::Result;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
+use crate::model::bpe::dropout::Dropout;
 use crate::model::bpe::heap::Merger;
 use crate::model::bpe::lockstep::{LANES, Lanes};
 use crate::model::bpe::ranks::MergeTable;
@@ -117,6 +120,15 @@ impl Bpe {
     pub fn search_tables(&self) -> Option<SearchTables<'_>> {
         let (split_table, lengths) = (self.split_table.as_ref()?, self.lengths.as_ref()?);
         Some(SearchTables { merges: &self.merges, split_table, lengths, tokens: &self.tokens })
+    }
+
+    /// Append the tokens of a piece, of whose merges some are left out.
+    pub(super) fn sample(&self, piece: &[u8], dropout: &Dropout, stream: &mut Stream, work: &mut super::Work) {
+        let symbols = piece.iter().map(|byte| self.merges.byte_id(*byte));
+        let (ids, starts) = work.sampling.dropout.merge(&self.merges, symbols, dropout, stream);
+        let ends = starts.iter().skip(1).copied().chain([piece.len() as u32]);
+        let tokens = ids.iter().zip(starts).zip(ends);
+        work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: end - start }));
     }
 
     /// Whether the index has to be asked: for a few pieces merges are faster, unless they give something else.

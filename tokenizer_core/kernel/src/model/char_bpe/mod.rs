@@ -16,7 +16,9 @@ use self::boundaries::Boundaries;
 use self::merges::{CharMerges, by_score, merge_few};
 pub use self::symbols::{Affixes, Unknown};
 use self::symbols::{Sequence, Symbols};
+use super::bpe::dropout::Dropout;
 use super::bpe::heap::Merger;
+use super::sampling::Stream;
 use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
 use crate::error::Result;
 use crate::model::byte_pieces::byte_of;
@@ -170,6 +172,25 @@ impl<const TILES: bool> CharBpe<TILES> {
             sequence.bytes[at] = bytes;
         }
         sequence.bytes.truncate(sequence.ids.len());
+        Ok(())
+    }
+
+    /// Append the tokens of a piece, of whose merges some are left out.
+    pub(super) fn sample(
+        &self,
+        text: &[u8],
+        piece: std::ops::Range<usize>,
+        dropout: &Dropout,
+        stream: &mut Stream,
+        work: &mut super::Work,
+    ) -> std::result::Result<(), Uncovered> {
+        self.symbols.read(text, piece, &mut work.char_bpe.sequence)?;
+        let Sequence { ids, bytes } = &work.char_bpe.sequence;
+        let (ids, starts) = work.sampling.dropout.merge(&self.merges, ids.iter().copied(), dropout, stream);
+        let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
+        let tokens = ids.iter().zip(starts).zip(ends);
+        let bytes_of = |start: u32, end: usize| bytes[start as usize..end].iter().sum();
+        work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: bytes_of(*start, end) }));
         Ok(())
     }
 }

@@ -8,6 +8,8 @@
 mod borders;
 mod entries;
 mod lattice;
+mod nbest;
+pub mod sample;
 mod sums;
 #[cfg(test)]
 #[path = "../../../tests/unit/unigram.rs"]
@@ -18,6 +20,7 @@ use std::collections::HashSet;
 use self::borders::Borders;
 use self::entries::{Entries, UNKNOWN};
 use self::lattice::{Lattice, Step};
+pub use self::nbest::{Pieces, Ways};
 pub use self::sums::Sums;
 use super::byte_pieces::BytePieces;
 use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
@@ -101,6 +104,26 @@ impl Unigram {
         Ok(())
     }
 
+    /// Give the end and the id of each token that may begin at `at` in a segmentation: of an unknown character only if
+    /// there are tokens to write it with.
+    #[inline(always)]
+    fn each_token(&self, text: &[u8], at: usize, mut give: impl FnMut(usize, u32)) {
+        self.entries.each(text, at, |end, id| {
+            let is_written = id != UNKNOWN || self.unknown.is_some();
+            if is_written || self.bytes.as_ref().is_some_and(|bytes| bytes.cover(&text[at..end])) {
+                give(end, id);
+            }
+        });
+    }
+
+    /// The first bytes that no token stands for, of a text without a segmentation that begins at `start` of the whole.
+    fn uncovered(&self, text: &[u8], start: usize) -> Uncovered {
+        let mut lattice = Lattice::default();
+        lattice.best_double(&self.entries, text);
+        let appended = self.append(text, start, &lattice.steps, &mut Vec::new());
+        appended.err().unwrap_or(Uncovered(start..start + text.len()))
+    }
+
     fn is_unknown(&self, id: u32) -> bool {
         id == UNKNOWN || Some(id) == self.unknown
     }
@@ -117,6 +140,11 @@ impl Unigram {
         }
         Ok(())
     }
+}
+
+/// Whether a character of UTF-8 begins with this byte.
+fn is_char_start(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
 }
 
 impl Model for Unigram {

@@ -1,0 +1,92 @@
+//! Subword regularization: a segmentation is drawn in place of the one that a model prefers.
+//!
+//! Sampling is a property of a call. Pieces of such a call pass by all caches and go to [`AnyModel::sample`], one by
+//! one and in order.
+
+mod options;
+mod ordered;
+mod scaled;
+mod stream;
+
+use std::ops::Range;
+
+pub use self::options::{MAX_NBEST, Sampling, check_listed};
+pub(super) use self::ordered::Ordered;
+pub use self::scaled::Scaled;
+pub use self::stream::Stream;
+use super::bpe::dropout::Dropout;
+use super::unigram::{self, Pieces};
+use super::{AnyModel, Token, Uncovered};
+
+/// What is done with the pieces of a call.
+#[derive(Debug)]
+pub enum Sampler {
+    /// Their merges are made with some left out.
+    Dropout(Box<Dropout>, Stream),
+    /// A segmentation of each is drawn, with probabilities to this power.
+    Alpha(f64, Stream),
+    /// They are collected, because segmentations of the whole text are looked for; each is one token that is none.
+    Collect(Pieces),
+    /// These are the tokens of the next pieces, which have been collected before.
+    Given(std::vec::IntoIter<Token>),
+}
+
+/// The buffers of sampling.
+#[derive(Debug, Default)]
+pub struct Work {
+    pub(super) dropout: super::bpe::dropout::Work,
+    pub(super) unigram: unigram::sample::Work,
+}
+
+impl Work {
+    /// Give back the memory of long pieces, down to `entries` entries a buffer.
+    pub fn shrink(&mut self, entries: usize) {
+        self.dropout.shrink(entries);
+        self.unigram.shrink(entries);
+    }
+}
+
+impl AnyModel {
+    /// Leave in `work.tokens` the tokens of a piece of `text`, at least one, whose bytes add up to those of the piece.
+    ///
+    /// # Errors
+    /// The bytes of `text` that no token stands for.
+    pub fn sample(
+        &self,
+        text: &[u8],
+        piece: Range<usize>,
+        sampler: &mut Sampler,
+        work: &mut super::Work,
+    ) -> Result<(), Uncovered> {
+        work.tokens.clear();
+        match (self, sampler) {
+            (Self::Bpe(model), Sampler::Dropout(dropout, stream)) => {
+                model.sample(&text[piece], dropout, stream, work);
+                Ok(())
+            }
+            (Self::CharBpe(model), Sampler::Dropout(dropout, stream)) => {
+                model.sample(text, piece, dropout, stream, work)
+            }
+            (Self::WordBpe(model), Sampler::Dropout(dropout, stream)) => {
+                model.sample(text, piece, dropout, stream, work)
+            }
+            (Self::Unigram(model), Sampler::Alpha(alpha, stream)) => model.sample(text, piece, *alpha, stream, work),
+            (Self::Unigram(model), Sampler::Collect(pieces)) => {
+                work.tokens.push(Token { id: unigram::UNDECIDED, bytes: piece.len() as u32 });
+                model.collect(text, piece, pieces)
+            }
+            (_, Sampler::Given(tokens)) => {
+                let mut bytes = 0;
+                while bytes < piece.len()
+                    && let Some(token) = tokens.next()
+                {
+                    bytes += token.bytes as usize;
+                    work.tokens.push(token);
+                }
+                Ok(())
+            }
+            // `Sampling::check` has refused the call.
+            _ => Err(Uncovered(piece)),
+        }
+    }
+}
