@@ -450,6 +450,10 @@ class PieceCounts:
         """Bytes of text counted."""
 
     @property
+    def piece_bytes(self) -> int:
+        """Bytes of the pieces, each as often as it occurs, without those that were too long."""
+
+    @property
     def skipped(self) -> int:
         """Lines left out because they could not be read."""
 
@@ -509,7 +513,7 @@ def learn_merges(
     limit_alphabet: int | None = None,
     vocabulary: Vocabulary | None = None,
     ignore_merges: bool = False,
-    progress: Callable[[int, int, list[tuple[int, int, int, int]]], object] | None = None,
+    progress: Callable[[int, int, list[tuple[int, int, int, int]], int], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
 
@@ -520,7 +524,8 @@ def learn_merges(
         end_of_word: added to the last character of every piece; with characters only.
         limit_alphabet: only the most frequent characters; no merge crosses another one.
         vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.
-        progress: called ten times a second with the new tokens made and wanted and the merges since the last call; what
+        progress: called ten times a second, each time that there are an eighth more merges, and at the end, with the
+            new tokens made and wanted, the merges since the last call, and the tokens that all pieces have by now; what
             it raises ends the run.
 
     Returns:

@@ -124,7 +124,7 @@ class Job(Fields):
     Attributes:
         state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
         phase: of a running job, ``counting``, ``merging`` or ``publishing``.
-        progress: ``done``, ``total``, ``unit``, ``rate`` and ``seconds_left``.
+        progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         error: ``code``, ``message`` and ``path`` of a failed job.
         tokenizer: the hash of what it published, or ``None``.
     """

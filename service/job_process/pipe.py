@@ -75,9 +75,9 @@ class MessageWriter:
         """Say that a phase begins."""
         self.send(phase=phase)
 
-    def progress(self, done: int, total: int | None, unit: str) -> None:
+    def progress(self, **progress: Any) -> None:
         """Say how far the phase is, a few times a second."""
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
             self._last_progress = now
-            self.send(progress={"done": done, "total": total, "unit": unit})
+            self.send(progress=progress)

@@ -42,6 +42,9 @@ _OF_CORPUS = frozenset(("format", "field", "column", "on_error"))
 TOKEN_CHARACTERS = 200
 """Of each of the longest tokens in a report."""
 
+NEWEST_CHARACTERS = 12
+"""Of each of the newest tokens in a job's progress, which is written down twice a second."""
+
 _log = logging.getLogger("tokd.jobs")
 
 
@@ -49,7 +52,13 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     """Count, merge, make the artifact, and put it into its place when the worker lets it."""
 
     def send_progress(progress: Progress) -> None:
-        messages.progress(progress.done, progress.total, progress.unit)
+        messages.progress(
+            done=progress.done,
+            total=progress.total,
+            unit=progress.unit,
+            tokens_per_byte=progress.tokens_per_byte,
+            newest=[_shortened(token.decode(errors="replace"), NEWEST_CHARACTERS) for token in progress.newest],
+        )
 
     directory = Path(order["directory"])
     run = TrainingRun(
@@ -102,11 +111,13 @@ def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
     How often every single merge occurred is as long as the vocabulary, and a token may be as long as the corpus.
     """
     found = {name: value for name, value in report.to_dict().items() if name != "frequencies"}
-    tokens = [
-        f"{token[:TOKEN_CHARACTERS]}..." if len(token) > TOKEN_CHARACTERS else token for token in report.longest_tokens
-    ]
+    tokens = [_shortened(token, TOKEN_CHARACTERS) for token in report.longest_tokens]
     first = [_without_places(place, order) for place in report.first_skipped]
     return found | {"longest_tokens": tokens, "first_skipped": first}
+
+
+def _shortened(token: str, most: int) -> str:
+    return f"{token[:most]}..." if len(token) > most else token
 
 
 def _without_places(message: str, order: dict[str, Any]) -> str:

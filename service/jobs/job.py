@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,20 @@ class JobProgress:
         unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``.
         total: ``None`` as long as nobody knows.
         rate: units a second; ``None`` as long as it is unknown.
+        tokens_per_byte: of the counted pieces, while merging.
+        newest: the beginnings of the tokens made last, while merging.
     """
 
     done: int
     total: int | None
     unit: str
     rate: float | None = None
+    tokens_per_byte: float | None = None
+    newest: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        # JSON, in which it is kept, has lists alone.
+        object.__setattr__(self, "newest", tuple(self.newest))
 
     @property
     def seconds_left(self) -> float | None:

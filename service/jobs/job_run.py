@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -225,7 +225,7 @@ class _Attempt:
             self._phase_from = now, progress.done
         began, done = self._phase_from
         rate = (progress.done - done) / (now - began) if now > began else None
-        return JobProgress(progress.done, progress.total, progress.unit, rate)
+        return replace(progress, rate=rate)
 
     def _retry_while_leased(self, write: Callable[[], None]) -> None:
         """Write a change; while the store cannot be reached, try again until the lease runs out."""

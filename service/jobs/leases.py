@@ -24,7 +24,7 @@ _QUEUED = JOBS.c.stage == str(Stage.QUEUED)
 _FINISHED = JOBS.c.stage.in_([str(stage) for stage in FINISHED])
 
 
-_PROGRESS_WIDTH = 160
+_PROGRESS_BYTES = 640
 """JSON may end in spaces. SQLite changes a row that stays as long as it is in its place; of any other it writes all
 pages anew, those of the recipe among them: two megabytes for one of a megabyte."""
 
@@ -107,7 +107,7 @@ class Leases:
             LeaseLost
         """
         begun = time.monotonic()
-        written = None if progress is None else json.dumps(asdict(progress)).ljust(_PROGRESS_WIDTH)
+        written = None if progress is None else _padded(json.dumps(asdict(progress), ensure_ascii=False))
         news = case((JOBS.c.progress.is_distinct_from(written), 1), else_=0)
         kept = (
             update(JOBS)
@@ -189,6 +189,10 @@ class Leases:
         with self.database.write() as connection:
             if connection.execute(changed(event, **values).where(_held(lease))).one_or_none() is None:
                 raise LeaseLost
+
+
+def _padded(text: str) -> str:
+    return text + " " * (_PROGRESS_BYTES - len(text.encode()))
 
 
 _ENDED = {"finished_at": Now(), "worker": None, "lease_until": None, "progress": None}

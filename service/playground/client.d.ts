@@ -40,7 +40,7 @@ export interface TokenizerInfo extends Answer {
 export interface Job {
   id: string; name: string | null; state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   phase: "counting" | "merging" | "publishing" | null;
-  progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null } | null;
+  progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null; tokens_per_byte: number | null; newest: string[] } | null;
   error: { code: string; message: string; path: string | null } | null;
   artifact: { tokenizer: string; name: string; href: string } | null;
   [field: string]: unknown;

@@ -112,6 +112,8 @@ class JobProgressAnswer(BaseModel):
     total: int | None
     unit: str = Field(description="`bytes`, `merges` or `files`.")
     rate: float | None = Field(description="Units a second.")
+    tokens_per_byte: float | None = Field(description="Of the corpus's pieces, with the merges made so far.")
+    newest: list[str] = Field(description="The tokens made last, the newest first, cut to 12 characters.")
     seconds_left: float | None
 
 
@@ -169,6 +171,9 @@ class JobReport(BaseModel):
     first_skipped: list[str] = Field(description="What was wrong with the first of them, each with its place.")
     seconds: float = Field(description="Spent on merging, over all attempts.")
     timeline: list[tuple[float, int]] = Field(description="Seconds, and merges made by then.")
+    curve: list[tuple[int, float]] = Field(
+        default_factory=list, description="Merges made, and the tokens a byte of the corpus's pieces with them."
+    )
 
 
 class JobList(BaseModel):

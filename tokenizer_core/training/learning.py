@@ -11,9 +11,9 @@ from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_me
 Merge = tuple[int, int, int, int]
 """Left, right and product by the index of their token, and how often the pair occurred."""
 
-OnMerges = Callable[[int, int, list[Merge]], object]
-"""Called with how many new tokens are made and are wanted, and with the merges since the last call; what it raises ends
-the run."""
+OnMerges = Callable[[int, int, list[Merge], int | None], object]
+"""Called with how many new tokens are made and are wanted, the merges since the last call, and the tokens that all
+pieces have by now, if that is known; what it raises ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ def learn(
         merges = [*start.merges, *(merge[:3] for merge in replayed)]
         vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), merges)
 
-    def report(done: int, total: int, new: list[Merge]) -> None:
+    def report(done: int, total: int, new: list[Merge], pieces_have: int) -> None:
         if on_merges is not None:
-            on_merges(len(replayed) + done, len(replayed) + total, fresh(new))
+            on_merges(len(replayed) + done, len(replayed) + total, fresh(new), pieces_have)
 
     if on_merges is not None:
-        on_merges(len(replayed), goal.tokens - len(start.tokens), replayed)
+        on_merges(len(replayed), goal.tokens - len(start.tokens), replayed, None)
     found, _, new = learn_merges(
         pieces,
         goal.tokens,

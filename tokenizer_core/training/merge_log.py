@@ -35,6 +35,7 @@ class MergeLog:
         is_complete: whether there are no more to come.
         seconds: of merging, over all attempts.
         timeline: seconds and merges, over all attempts.
+        curve: merges, and the tokens a byte of the counted pieces with them, over all attempts.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class MergeLog:
     merges: list[Merge] = field(default_factory=list)
     is_complete: bool = False
     timeline: list[tuple[float, int]] = field(default_factory=list)
+    curve: list[tuple[int, float]] = field(default_factory=list)
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
     _begun: float = field(default_factory=time.monotonic)
@@ -59,10 +61,11 @@ class MergeLog:
                 return log
             merges = [_read(line) for line in lines]
             timeline = [(seconds, made) for seconds, made in header["timeline"]]
+            curve = [(made, per_byte) for made, per_byte in header.get("curve", ())]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             # None, or not one of this package: the merges are found again.
             return log
-        log.merges, log._lines, log.timeline = merges, lines, timeline
+        log.merges, log._lines, log.timeline, log.curve = merges, lines, timeline, curve
         log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
         log._before = log.seconds
         return log
@@ -77,7 +80,7 @@ class MergeLog:
         self._begun = time.monotonic()
         self._next = self._begun + INTERVAL
 
-    def add(self, new: list[Merge]) -> None:
+    def add(self, new: list[Merge], tokens_per_byte: float | None = None) -> None:
         """Add merges, and write the file when it is time to."""
         self.merges += new
         self._lines += [b"%d %d %d %d" % merge for merge in new]
@@ -87,6 +90,11 @@ class MergeLog:
             self.timeline.append(sample)
         if len(self.timeline) > _SAMPLES:
             self.timeline = self.timeline[::2]
+        if tokens_per_byte is not None and (not self.curve or len(self.merges) > self.curve[-1][0]):
+            self.curve.append((len(self.merges), tokens_per_byte))
+        if len(self.curve) > _SAMPLES:
+            # The last point is the result.
+            self.curve = [*self.curve[:-1:2], self.curve[-1]]
         if now >= self._next:
             self.write()
             # A long list is not written all the time.
@@ -101,6 +109,7 @@ class MergeLog:
             "longest": self.longest,
             "merges": len(self._lines),
             "timeline": self.timeline,
+            "curve": self.curve,
         }
         replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -12,6 +12,9 @@ from tokenizer_core.errors import Cancelled
 Phase = Literal["counting", "merging", "publishing"]
 Unit = Literal["bytes", "merges", "files"]
 Outcome = TypeVar("Outcome")
+
+NEWEST = 5
+"""Tokens in a report."""
 
 INTERVAL = 0.1
 """Seconds between two reports."""
@@ -26,12 +29,16 @@ class Progress:
         done: of the files that are read, or of text where there are none; merges made; artifacts written.
         total: of the same; ``None`` when nobody knows.
         unit: of both.
+        tokens_per_byte: of the counted pieces, with the merges made so far; only while merging.
+        newest: the tokens made last, the newest first; only while merging.
     """
 
     phase: Phase
     done: int
     total: int | None
     unit: Unit
+    tokens_per_byte: float | None = None
+    newest: tuple[bytes, ...] = ()
 
 
 Report = Callable[[Progress], object]
@@ -95,7 +102,7 @@ class Reporter:
         if self._stopped.is_set():
             raise Cancelled("the run was cancelled")
 
-    def merging(self, done: int, total: int, _: object = None) -> None:
+    def merging(self, done: int, total: int, *_: object) -> None:
         """Set how many merges are made, as the kernel calls it; ``check`` is called first."""
         self.check()
         self.progress = Progress("merging", done, total, "merges")
@@ -104,3 +111,22 @@ class Reporter:
         """Report once, whatever the time."""
         if self._report is not None:
             self._report(self.progress)
+
+
+class Newest:
+    """Follows a run's merges, and knows the tokens made last.
+
+    Args:
+        tokens: those before the first merge, by index.
+    """
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self._tokens = list(tokens)
+
+    def add(self, merges: Sequence[tuple[int, int, int, int]]) -> tuple[bytes, ...]:
+        """Take the merges since the last call; return the newest tokens, the newest first."""
+        for left, right, product, _ in merges:
+            # A merge can also make a token that was there before.
+            if product == len(self._tokens):
+                self._tokens.append(self._tokens[left] + self._tokens[right])
+        return tuple(self._tokens[: -NEWEST - 1 : -1])

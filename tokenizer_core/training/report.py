@@ -28,6 +28,7 @@ class TrainingReport:
         longest_piece: bytes of the longest piece.
         seconds: spent on merging, over all attempts.
         timeline: seconds and merges made.
+        curve: merges made, and the tokens a byte of the counted pieces with them.
     """
 
     hash: str
@@ -43,6 +44,7 @@ class TrainingReport:
     longest_piece: int
     seconds: float
     timeline: tuple[tuple[float, int], ...]
+    curve: tuple[tuple[int, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON has."""

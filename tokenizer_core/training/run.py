@@ -31,7 +31,7 @@ from tokenizer_core.training.counts import Counts, read_header, require_pieces
 from tokenizer_core.training.learning import Learned, Merge, learn
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
-from tokenizer_core.training.progress import Progress, Report, Reporter
+from tokenizer_core.training.progress import Newest, Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
@@ -134,9 +134,13 @@ class TrainingRun:
         known = log.merges
         log.restart()
 
-        def add_merges(done: int, total: int, new: list[Merge]) -> None:
+        newest, piece_bytes = Newest(self._plan.start.tokens), counts.pieces.piece_bytes
+
+        def add_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
             reporter.merging(done, total)
-            log.add(new)
+            per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
+            reporter.progress = replace(reporter.progress, tokens_per_byte=per_byte, newest=newest.add(new))
+            log.add(new, per_byte)
 
         learned = reporter.run(
             lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, on_merges=add_merges)
@@ -212,6 +216,7 @@ class TrainingRun:
             longest_piece=log.longest,
             seconds=log.seconds,
             timeline=tuple(log.timeline),
+            curve=tuple(log.curve),
         )
 
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:

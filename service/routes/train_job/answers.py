@@ -31,6 +31,8 @@ def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
             "unit": progress.unit,
             "rate": progress.rate,
             "seconds_left": progress.seconds_left,
+            "tokens_per_byte": progress.tokens_per_byte,
+            "newest": list(progress.newest),
         },
         "created_at": _time(job.created_at),
         "started_at": _time(job.started_at),

@@ -48,7 +48,10 @@ def test_a_heartbeat_does_not_write_the_recipe_again(store: JobStore, leases: Le
     with store.database.read() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     for power in range(19):
-        lease = leases.renew(lease, JobProgress(10**power, 10**18, "merges", 1 / 3**power))
+        lease = leases.renew(
+            lease,
+            JobProgress(10**power, 10**18, "merges", 1 / 3**power, 1 / 7**power, ["\U0001f642" * min(power, 15)] * 5),
+        )
     assert 0 < log.stat().st_size < 250_000
 
 

@@ -170,7 +170,15 @@ def test_running_job_tells_its_phase_and_progress(board: Board) -> None:
     held.renew(lease, JobProgress(25, 100, "bytes", 5.0))
     told = board.client.get(f"/train-job/{job}").json()
     assert (told["state"], told["phase"], told["attempts"]) == ("running", "counting", 1)
-    assert told["progress"] == {"done": 25, "total": 100, "unit": "bytes", "rate": 5.0, "seconds_left": 15.0}
+    assert told["progress"] == {
+        "done": 25,
+        "total": 100,
+        "unit": "bytes",
+        "rate": 5.0,
+        "seconds_left": 15.0,
+        "tokens_per_byte": None,
+        "newest": [],
+    }
     assert told["started_at"] is not None
 
 

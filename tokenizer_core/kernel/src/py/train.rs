@@ -183,6 +183,11 @@ impl PyPieceCounts {
     }
 
     #[getter]
+    fn piece_bytes(&self) -> u128 {
+        self.counts.counted_bytes()
+    }
+
+    #[getter]
     fn skipped(&self) -> u64 {
         self.counts.skipped.lines
     }
@@ -233,7 +238,9 @@ fn report(
     *told = progress.merges.len();
     Python::attach(|py| {
         py.check_signals()?;
-        callback.map_or(Ok(()), |callback| callback.call1(py, (progress.done, progress.total, new)).map(|_| ()))
+        callback.map_or(Ok(()), |callback| {
+            callback.call1(py, (progress.done, progress.total, new, progress.tokens)).map(|_| ())
+        })
     })
     .map_err(|error| {
         *raised = Some(error);

@@ -41,8 +41,8 @@ impl Goal {
     }
 }
 
-/// Called with the number of tokens and the merges so far.
-type Tick<'a> = dyn FnMut(usize, &[Learned]) -> Result<()> + 'a;
+/// Called with the tokens of the vocabulary, the merges so far, and the tokens of all words.
+type Tick<'a> = dyn FnMut(usize, &[Learned], u64) -> Result<()> + 'a;
 
 /// A run.
 #[derive(Debug)]
@@ -77,16 +77,19 @@ impl Learner {
     pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
         let first = self.symbols.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
-        let mut tick =
-            |done: usize, merges: &[Learned]| reporter.tick(|| Progress { done: (done - first) as u64, total, merges });
+        let mut tick = |done: usize, merges: &[Learned], tokens: u64| {
+            reporter.tick(merges.len(), || Progress { done: (done - first) as u64, total, merges, tokens })
+        };
         while self.symbols.len() < self.goal.tokens {
-            tick(self.symbols.len(), &self.learned)?;
+            tick(self.symbols.len(), &self.learned, self.words.total())?;
             match self.next() {
                 Some(slot) => self.merge(slot, &mut tick)?,
                 None if self.any_below => self.count_all(&mut tick)?,
                 None => break,
             }
         }
+        let (made, merges) = ((self.symbols.len() - first) as u64, self.learned.as_slice());
+        reporter.last(Progress { done: made, total, merges, tokens: self.words.total() })?;
         Ok((self.symbols, self.learned))
     }
 
@@ -126,14 +129,19 @@ impl Learner {
             self.learned.push(learned);
         }
         let mut places = self.pairs.take(slot);
+        let mut merged = if pair.left == pair.right { 0 } else { pair.count };
         places.retain(|&position| {
             // In `aaa` the second pair is gone when the first has been merged.
             let stands = pair.left != pair.right || self.words.stands(position, pair.left, pair.right, lengths.0);
             if stands {
                 self.words.merge(position, lengths, product);
+                if pair.left == pair.right {
+                    merged += self.words.weight(position);
+                }
             }
             stands
         });
+        self.words.note_merged(merged);
         self.steps += 1;
         if known.is_some() {
             // Merges inside a token do not depend on what is around it, so only one pair ever makes it, unless an older
@@ -170,7 +178,7 @@ impl Learner {
                 count.count += words.weight(position);
                 count.places += 1;
             },
-            || tick(symbols.len(), learned),
+            || tick(symbols.len(), learned, words.total()),
         )?;
         counts.retain(|ids, count| count.count >= goal.min_frequency && goal.allows(*ids, symbols));
         let highest = counts.values().map(|count| count.count).max().unwrap_or(0);
@@ -190,7 +198,7 @@ impl Learner {
                     pairs.place(count.slot, position);
                 }
             },
-            || tick(symbols.len(), learned),
+            || tick(symbols.len(), learned, words.total()),
         )
     }
 }

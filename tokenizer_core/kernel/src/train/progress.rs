@@ -8,6 +8,10 @@ use crate::error::Result;
 /// Between two reports; a caller that cancels waits no longer than this and one step.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// After this many merges, and each time that there are an eighth more, it is reported however soon: a run that takes a
+/// moment has a curve, too.
+const FIRST: usize = 1;
+
 /// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress<'a> {
@@ -17,30 +21,42 @@ pub struct Progress<'a> {
     pub total: u64,
     /// All merges so far.
     pub merges: &'a [Learned],
+    /// Tokens that the counted pieces have by now, each piece as often as it occurs.
+    pub tokens: u64,
 }
 
 /// Calls back at a bounded interval, however often it is asked to.
 pub struct Reporter<'a> {
     report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>,
     next: Instant,
+    next_merges: usize,
 }
 
 impl<'a> Reporter<'a> {
     /// Report through `report`, whose error ends the run.
     pub fn new(report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>) -> Self {
-        Self { report, next: Instant::now() + INTERVAL }
+        Self { report, next: Instant::now() + INTERVAL, next_merges: FIRST }
     }
 
-    /// Report if it is time to.
+    /// Report if it is time to, or if there are enough new merges.
     ///
     /// # Errors
     /// What the callback returns, `cancelled` as a rule.
-    pub fn tick<'p>(&mut self, progress: impl FnOnce() -> Progress<'p>) -> Result<()> {
+    pub fn tick<'p>(&mut self, merges: usize, progress: impl FnOnce() -> Progress<'p>) -> Result<()> {
         let now = Instant::now();
-        if now < self.next {
+        if now < self.next && merges < self.next_merges {
             return Ok(());
         }
+        self.next_merges = merges + 1 + merges / 8;
         self.next = now + INTERVAL;
         (self.report)(progress())
+    }
+
+    /// Report the end.
+    ///
+    /// # Errors
+    /// What the callback returns.
+    pub fn last(&mut self, progress: Progress<'_>) -> Result<()> {
+        (self.report)(progress)
     }
 }

@@ -37,6 +37,8 @@ pub struct Words {
     run_weights: Vec<u64>,
     /// The run that each block of positions begins in.
     blocks: Vec<u32>,
+    /// Tokens of all words, each word as often as it weighs.
+    total: u64,
 }
 
 impl Words {
@@ -58,6 +60,7 @@ impl Words {
         for token in tokens.chain([BORDER]) {
             let start = self.tokens.len();
             let length = if token == BORDER { 1 } else { symbols.length(token) as usize };
+            self.total += if token == BORDER { 0 } else { weight };
             self.tokens.resize(start + length, INSIDE);
             self.tokens[start] = token;
             self.tokens[start + length - 1] = token;
@@ -96,6 +99,16 @@ impl Words {
             run += 1;
         }
         self.run_weights[run]
+    }
+
+    /// The tokens of all words, each word as often as it weighs.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Note that merges made so many tokens fewer, which are not counted one by one in [`Words::merge`].
+    pub fn note_merged(&mut self, tokens: u64) {
+        self.total -= tokens;
     }
 
     /// Prefetch a position that will be read soon.
