@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         steps_bounded,
         writes_every_message,
     )
+    from tokenizer_core.chat.responding import ChatAnswers, ChatRoute
     from tokenizer_core.chat.templates import ContentFormat
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.corpus.bounds import Bounds
@@ -112,8 +113,10 @@ __all__ = [
     "CacheStatistics",
     "Cancelled",
     "CharacterMerges",
+    "ChatAnswers",
     "ChatPolicy",
     "ChatRenderer",
+    "ChatRoute",
     "CheckReport",
     "ContentFormat",
     "ContinuedChat",
@@ -242,6 +245,7 @@ _LATER = {
             "steps_bounded",
             "writes_every_message",
         ),
+        "chat.responding": ("ChatAnswers", "ChatRoute"),
         "chat.templates": ("ContentFormat",),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "chat.content_parts": ("media_of",),

@@ -355,6 +355,49 @@ class Responder:
         """
 
 @final
+class ChatResponder:
+    """Answer the plain JSON requests of hot routes that hold one chat, from the bytes of a body to those of an answer.
+
+    Args:
+        tokenizer: a ``Tokenizer``.
+        without_tools, with_tools: the template of chats without and with tools, and how every answer about such a chat
+            begins, up to a comma; ``None`` if there is none.
+        specials: the literals of special tokens by their names, such as ``bos_token``.
+        reserved: names that no variable of a template may have.
+        max_model_len: how many ids the model takes.
+    """
+
+    def __new__(
+        cls,
+        tokenizer: Codec,
+        without_tools: tuple[ChatTemplate, bytes] | None,
+        with_tools: tuple[ChatTemplate, bytes] | None,
+        *,
+        specials: list[tuple[str, str]],
+        reserved: list[str],
+        max_model_len: int,
+    ) -> ChatResponder: ...
+    def answer(
+        self,
+        route: Literal["encode", "count", "tokenize"],
+        body: bytes,
+        reference: str | None,
+        *,
+        now: tuple[int, int, int, int, int, int, int, int, int],
+        content_format: Literal["sent", "auto", "string", "parts"],
+        max_items: int,
+        most: int | None,
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
+        """Answer a request with one chat, in which a caller's literals are text; returns as ``answer_texts`` does.
+
+        Args:
+            route: what is asked for: ids with their number, the number alone, or what vLLM answers to ``/tokenize``.
+            reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
+            now, content_format, most: those of ``ChatTemplate.render``.
+            max_items: the most messages.
+        """
+
+@final
 class StreamDecoder:
     """Decode ids as they come; the joined pushes and the finish equal the whole decode at every split."""
 

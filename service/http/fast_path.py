@@ -33,7 +33,7 @@ from service.settings import Settings
 _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
 
-_Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
+Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
 """What ``tokenizer_core.Responder`` returns."""
 
 
@@ -54,7 +54,7 @@ class PlainRequests(ABC):
         given = self._ask(loaded, body, None, may_take_long)
         if isinstance(given, str):
             try:
-                loaded = self._registry.get(given)
+                loaded = self._find(given)
             except (ServiceError, Unopened):
                 return None
             given = self._ask(loaded, body, given, may_take_long)
@@ -62,8 +62,11 @@ class PlainRequests(ABC):
             return None
         return Answer([given[0]], given[1], loaded.hash)
 
+    def _find(self, reference: str) -> ServedTokenizer:
+        return self._registry.get(reference)
+
     @abstractmethod
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         """Ask the kernel, for one kind of request."""
 
     def _most_items(self, may_take_long: bool) -> int:
@@ -80,7 +83,7 @@ class PlainTexts(PlainRequests):
         self._route: Literal["encode", "count", "offsets"] = route
         self._threads = threads
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         if loaded.takes_long(len(body)) and not may_take_long:
             return None
         most = self._most_items(may_take_long)
@@ -94,7 +97,7 @@ class PlainIds(PlainRequests):
         super().__init__(registry, settings)
         self._max_ids = settings.max_ids
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> _Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         most = self._most_items(may_take_long)
         return loaded.responder.answer_ids(
             body, reference, max_ids=self._max_ids, max_rows=most, max_values=_MAX_VALUES

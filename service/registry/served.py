@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_core import Explainer, Responder, Tokenizer
+from tokenizer_core import ChatAnswers, Explainer, Responder, Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
 """Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes
 9 ms for so many bytes, and 140 ms for four times as many."""
+
+UNKNOWN_LENGTH = (1 << 31) - 1
+"""How many ids a model takes if its artifact does not say: engines know the number always, and it is an int."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +35,10 @@ class ServedTokenizer:
     """What the model's ``generation_config.json`` says."""
     responder: Responder = field(init=False)
     """The kernel's answers to plain requests."""
+    chats: ChatAnswers = field(init=False)
+    """The same about chats."""
+    max_model_len: int = field(init=False)
+    """How many ids the model takes."""
     _has_expressions: bool = field(init=False)
     _explainer: Explainer | None = field(init=False, default=None)
 
@@ -45,6 +52,10 @@ class ServedTokenizer:
         object.__setattr__(self, "generation", generation)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
         object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
+        length = self.tokenizer.settings.model_max_length
+        object.__setattr__(self, "max_model_len", UNKNOWN_LENGTH if length is None else length)
+        chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.max_model_len)
+        object.__setattr__(self, "chats", chats)
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
 
     def takes_long(self, size: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service.http.fast_path import PlainTexts
+from service.http.plain_chats import PlainTextsOrChats
 from service.http.response_json import Answer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
@@ -22,7 +22,7 @@ from tokenizer_core import TokdError, Tokenizer
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    plain = PlainTexts("count", state.registry, state.settings, state.limits.threads)
+    plain = PlainTextsOrChats("count", state.registry, state.settings, state.limits.threads)
     post(app, state, "/count", count, state.requests.to_count, CountAnswer, plain=plain)
 
 

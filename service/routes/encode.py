@@ -11,8 +11,8 @@ from fastapi import FastAPI
 
 from service.errors import ServiceError, from_core
 from service.http import media, response_arrow, response_binary
-from service.http.fast_path import PlainTexts
 from service.http.json_body import parser, require_json
+from service.http.plain_chats import PlainTextsOrChats
 from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
@@ -63,7 +63,7 @@ def mount(app: FastAPI, state: State) -> None:
         state.requests.to_encode,
         EncodeAnswer,
         responses=RESPONSES,
-        plain=PlainTexts("encode", state.registry, state.settings, state.limits.threads),
+        plain=PlainTextsOrChats("encode", state.registry, state.settings, state.limits.threads),
         negotiate=negotiator(state),
         other_bodies={media.ARROW: _BYTES},
     )

@@ -33,14 +33,11 @@ from service.http.protocol import IS_GONE, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.registry.registry import Unopened
 from service.request_log import Headers, LogEntry
-from service.schemas.requests import RequestBody
+from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
 from tokenizer_core import StepsSpent, steps_bounded
 
 T = TypeVar("T")
-INLINE_STEPS = 200_000
-"""Steps of a chat's template on the event loop, which take about a millisecond; a chat of 3 KB takes a tenth."""
-
 _OPENINGS = 3
 
 _log = logging.getLogger("tokd")

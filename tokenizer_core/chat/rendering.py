@@ -19,7 +19,7 @@ from tokenizer_core.errors import InputError, InvalidOption, MessageNotRendered,
 Message = Mapping[str, Any]
 
 _SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
-_RESERVED = {
+RESERVED = {
     **dict.fromkeys(
         ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message"),
         "an option of its own; set that",
@@ -198,9 +198,9 @@ class ChatRenderer:
                 field="continue_final_message",
             )
         _check_shared(tools, documents, template_args)
-        self._template = _template(settings, template, tools is not None)
+        self._template = template_of(settings, template, tools is not None)
         self._options: dict[str, Any] = {
-            "specials": list(_special_tokens(settings).items()),
+            "specials": list(special_tokens(settings).items()),
             "arguments": chat_json(dict(template_args), "template_args") if template_args else None,
             "tools": None if tools is None else chat_json(list(tools), "tools"),
             "documents": None if documents is None else chat_json(list(documents), "documents"),
@@ -251,7 +251,7 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     Raises:
         TemplateMissing
     """
-    engine = _template(settings, None, has_tools).engine
+    engine = template_of(settings, None, has_tools).engine
     specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
     try:
         text = engine.render(
@@ -302,14 +302,14 @@ def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
             field="template_args",
         )
     for name in template_args or ():
-        if name in _RESERVED:
+        if name in RESERVED:
             raise InvalidOption(
-                f"template_args cannot set {name!r}, which is {_RESERVED[name]}",
+                f"template_args cannot set {name!r}, which is {RESERVED[name]}",
                 field=f"template_args.{name}",
             )
 
 
-def _template(settings: Settings, name: Any, has_tools: bool) -> Template:
+def template_of(settings: Settings, name: Any, has_tools: bool) -> Template:
     """Choose by name, or as Hugging Face does."""
     if not isinstance(name, str | None):
         raise InvalidOption(f"template is the name of a template, not {type(name).__name__}", field="template")
@@ -326,7 +326,7 @@ def _template(settings: Settings, name: Any, has_tools: bool) -> Template:
     return compiled(sources[name])
 
 
-def _special_tokens(settings: Settings) -> dict[str, str]:
+def special_tokens(settings: Settings) -> dict[str, str]:
     tokens = {f"{name}_token": getattr(settings, name) for name in ("bos", "eos", "pad", "unk")}
     for name, value in settings.extra:
         if name in ("sep_token", "cls_token", "mask_token"):

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
-from service.routes.compat import prompts
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.state import State
@@ -86,7 +85,7 @@ async def models(server: Server) -> Any:
             Model(
                 id=name,
                 root=loaded.name,
-                max_model_len=prompts.max_model_len(loaded),
+                max_model_len=loaded.max_model_len,
                 tokenizer=loaded.hash,
                 template=loaded.template,
                 fingerprint=server.engines.fingerprint(name, loaded),
@@ -107,7 +106,7 @@ async def tokenizer_info(server: Server) -> Any:
     }
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": prompts.max_model_len(loaded),
+        "model_max_length": loaded.max_model_len,
         "padding_side": settings.padding_side,
         "truncation_side": settings.truncation_side,
         "chat_template": settings.chat_template,

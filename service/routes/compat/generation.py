@@ -231,7 +231,7 @@ def answer(
 
 def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:
     """Truncate a prompt as asked, and refuse what no model takes."""
-    most, kept = prompts.max_model_len(loaded), body.truncate_prompt_tokens
+    most, kept = loaded.max_model_len, body.truncate_prompt_tokens
     if kept is not None:
         if kept > most:
             raise ServiceError(
@@ -254,7 +254,7 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
 
 
 def _max_tokens(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> int:
-    left, wanted = prompts.max_model_len(loaded) - len(prompt.ids), body.most_tokens()
+    left, wanted = loaded.max_model_len - len(prompt.ids), body.most_tokens()
     wanted = loaded.generation.get("max_new_tokens") if wanted is None else wanted
     return left if wanted is None else min(left, wanted)
 

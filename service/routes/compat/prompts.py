@@ -16,15 +16,6 @@ from service.registry.served import ServedTokenizer
 from service.routes.texts import Ids
 from tokenizer_core import TokdError
 
-UNKNOWN_LENGTH = (1 << 31) - 1
-"""The answer to ``max_model_len`` when the artifact names no length: engines know one always, and it is an int."""
-
-
-def max_model_len(loaded: ServedTokenizer) -> int:
-    """Return how many ids the model takes."""
-    length = loaded.tokenizer.settings.model_max_length
-    return UNKNOWN_LENGTH if length is None else length
-
 
 def encode(loaded: ServedTokenizer, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
     """Return the ids of a prompt."""

@@ -159,7 +159,7 @@ def _answer(loaded: ServedTokenizer, rows: list[Ids], *, many: bool) -> Answer:
     for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
     counts = list(map(len, rows))
-    tail = (orjson.dumps(counts if many else counts[0]), prompts.max_model_len(loaded))
+    tail = (orjson.dumps(counts if many else counts[0]), loaded.max_model_len)
     return prompts.written(
         loaded, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
     )

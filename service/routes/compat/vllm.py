@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
+from service.http.plain_chats import PlainTokenize
 from service.http.response_json import Answer, TokenStrings
 from service.registry.served import ServedTokenizer
 from service.routes import chats
@@ -212,7 +213,7 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
 
 
 def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
-    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), prompts.max_model_len(loaded))
+    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), loaded.max_model_len)
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
     return prompts.written(loaded, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
@@ -226,7 +227,8 @@ def mount(app: FastAPI, state: State) -> None:
     )
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
     said: Any = {"dialect": dialect, "responses": RESPONSES}
-    post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, **said)
+    plain = PlainTokenize(state.registry, state.settings, state.engines)
+    post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, plain=plain, **said)
     post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
 
 

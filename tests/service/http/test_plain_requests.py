@@ -15,6 +15,7 @@ from service.http.json_body import UNCHECKED_BYTES
 from service.routes.json_route import JsonRoute
 from tests.service.conftest import TEXTS, MakeClient, RunServer, app_of
 from tests.support.connection import COMMON, LIMITS, exchange
+from tests.support.odd_json import SPACE, escaped
 from tokenizer_core import Tokenizer
 
 ROUTES = ("/encode", "/count", "/offsets", "/decode")
@@ -81,25 +82,6 @@ _OF_ROUTE = {
     "/offsets": ("text", "tokenizer", "special_tokens", "add_special_tokens", "unit", "tokens", "target_spans"),
     "/decode": ("ids", "tokenizer", "skip_special_tokens", "pending"),
 }
-_SPACE = st.text(" \t\r\n", max_size=3)
-
-
-def _escaped(text: str, draw: Callable[[Any], Any]) -> str:
-    """Write a string with escapes that no writer would choose, and now and then one that is none."""
-    written = []
-    for letter in text:
-        way = draw(st.integers(0, 9))
-        if way == 0:
-            units = letter.encode("utf-16-be", "surrogatepass")
-            written.append("".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)))
-        elif way == 1 and letter in '"\\/':
-            written.append("\\" + letter)
-        elif way == 2:
-            written.append(json.dumps(letter)[1:-1])
-        else:
-            written.append(json.dumps(letter, ensure_ascii=False)[1:-1])
-    written.append(draw(st.sampled_from([""] * 30 + ["\\ud800", "\\ud83d\\u0041", "\\x", "\n", "\\u12", "\ud800"])))
-    return '"' + "".join(written) + '"'
 
 
 @st.composite
@@ -113,9 +95,9 @@ def _bodies(draw: Any) -> tuple[str, bytes]:
     names = draw(st.permutations(names if draw(st.integers(0, 9)) == 0 else list(dict.fromkeys(names))))
 
     def write(value: Any) -> str:
-        before, after = draw(_SPACE), draw(_SPACE)
+        before, after = draw(SPACE), draw(SPACE)
         if isinstance(value, str):
-            return before + _escaped(value, draw) + after
+            return before + escaped(value, draw) + after
         if isinstance(value, list):
             return f"{before}[{','.join(map(write, value))}]{after}"
         return before + json.dumps(value) + after
@@ -124,9 +106,9 @@ def _bodies(draw: Any) -> tuple[str, bytes]:
     for name in names:
         odd = name not in _FIELDS or draw(st.integers(0, 19)) == 0
         value = draw(_ODD if odd else _FIELDS[name])
-        key = _escaped(name, draw) if draw(st.integers(0, 9)) == 0 else f'"{name}"'
-        fields.append(f"{draw(_SPACE)}{key}{draw(_SPACE)}:{write(value)}")
-    body = f"{draw(_SPACE)}{{{','.join(fields)}}}{draw(_SPACE)}{draw(st.sampled_from([''] * 20 + ['x', ',', '{}']))}"
+        key = escaped(name, draw) if draw(st.integers(0, 9)) == 0 else f'"{name}"'
+        fields.append(f"{draw(SPACE)}{key}{draw(SPACE)}:{write(value)}")
+    body = f"{draw(SPACE)}{{{','.join(fields)}}}{draw(SPACE)}{draw(st.sampled_from([''] * 20 + ['x', ',', '{}']))}"
     data = body.encode("utf-8", "surrogatepass")
     if draw(st.integers(0, 19)) == 0:
         at = draw(st.integers(0, len(data)))

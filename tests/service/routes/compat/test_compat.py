@@ -12,7 +12,7 @@ import tokenizers
 from fastapi.testclient import TestClient
 
 from service.registry.registry import Registry
-from service.routes.compat.prompts import UNKNOWN_LENGTH
+from service.registry.served import UNKNOWN_LENGTH
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 from tests.service.conftest import MakeClient, RunServer, state_of

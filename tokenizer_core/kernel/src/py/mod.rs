@@ -4,6 +4,7 @@ mod arguments;
 mod array;
 mod block_hashes;
 mod chat;
+mod chat_responder;
 mod codec;
 mod decode;
 mod ids;
@@ -45,6 +46,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<codec::PyCodec>()?;
     module.add_class::<responder::PyResponder>()?;
+    module.add_class::<chat_responder::PyChatResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<train::PyCounter>()?;

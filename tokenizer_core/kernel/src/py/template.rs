@@ -22,6 +22,22 @@ type Turns = Vec<(u32, usize, usize)>;
 /// chat.
 type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, Turns, (u32, u64));
 
+/// Year, month, day, hour, minute, second, microsecond, day of the week and day of the year.
+pub type Now = (i32, u32, u32, u32, u32, u32, u32, u32, u32);
+
+/// The clock that shows this time.
+pub fn clock_of(now: Now) -> Clock {
+    let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
+    Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year }
+}
+
+impl PyTemplate {
+    /// The compiled template.
+    pub fn template(&self) -> &Template {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl PyTemplate {
     #[new]
@@ -68,7 +84,7 @@ impl PyTemplate {
         &self,
         py: Python<'py>,
         messages: &[u8],
-        now: (i32, u32, u32, u32, u32, u32, u32, u32, u32),
+        now: Now,
         specials: Vec<(String, String)>,
         tools: Option<&[u8]>,
         documents: Option<&[u8]>,
@@ -79,8 +95,7 @@ impl PyTemplate {
         before: (u32, u64),
         most: Option<u64>,
     ) -> PyResult<Rendered<'py>> {
-        let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
-        let clock = Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year };
+        let clock = clock_of(now);
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         let text = |json| simdutf8::basic::from_utf8(json).map_err(|_| not_utf8(py));
         let option = |json: Option<_>| json.map(text).transpose();
@@ -92,19 +107,10 @@ impl PyTemplate {
             specials,
             add_generation_prompt,
             continue_final_message,
-            content_format: match content_format {
-                "sent" => ContentFormat::Sent,
-                "auto" => ContentFormat::Auto,
-                "string" => ContentFormat::String,
-                "parts" => ContentFormat::Parts,
-                other => {
-                    let message =
-                        format!("content_format is \"sent\", \"auto\", \"string\" or \"parts\", not {other:?}");
-                    return Err(invalid_option(py, message, "content_format"));
-                }
-            },
+            content_format: content_format_of(py, content_format)?,
             most,
             before: Before { chats: before.0, left: before.1 },
+            ..Chat::default()
         };
         let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
         // A small chat may take as long as a large one, if its template is a bomb.
@@ -151,6 +157,20 @@ impl Characters<'_> {
         self.character += self.text[self.byte..byte].chars().count();
         self.byte = byte;
         self.character
+    }
+}
+
+/// The form of content of a name.
+pub fn content_format_of(py: Python<'_>, name: &str) -> PyResult<ContentFormat> {
+    match name {
+        "sent" => Ok(ContentFormat::Sent),
+        "auto" => Ok(ContentFormat::Auto),
+        "string" => Ok(ContentFormat::String),
+        "parts" => Ok(ContentFormat::Parts),
+        other => {
+            let message = format!("content_format is \"sent\", \"auto\", \"string\" or \"parts\", not {other:?}");
+            Err(invalid_option(py, message, "content_format"))
+        }
     }
 }
 

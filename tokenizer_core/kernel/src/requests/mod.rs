@@ -3,13 +3,15 @@
 //! Only what callers commonly send is read, and strictly. Anything unusual, such as an escape in a key, a key that
 //! comes twice, an unknown field or a wrong type, gives `None`: the service's models, which know all fields, then
 //! answer the request or say what is wrong. So no error is worded here. `scan` goes through a body;
-//! `text` and `ids` are the two kinds of request.
+//! `text`, `chat` and `ids` are the kinds of request.
 
 mod answer;
+mod chat;
 mod ids;
 pub mod scan;
 mod text;
 
+pub use chat::{ChatRequest, ChatRoute, ChatSettings, Renderer};
 pub use ids::{IdsLimits, IdsRequest};
 pub use text::{ReturnField, Route, TextRequest};
 

@@ -19,6 +19,15 @@ pub enum Place {
     Unescaped(Range<usize>),
 }
 
+/// A list or an object that was not looked into.
+#[derive(Debug, Clone, Copy)]
+pub struct Skipped<'a> {
+    /// Its bytes; they are JSON only if somebody reads them as such.
+    pub json: &'a str,
+    /// How many values stand in it, if it is JSON.
+    pub items: usize,
+}
+
 /// Reads a body from its beginning to its end.
 #[derive(Debug)]
 pub struct Scanner<'a> {
@@ -115,6 +124,50 @@ impl<'a> Scanner<'a> {
     /// A short string without escapes, or `null`.
     pub fn plain_string_or_null(&mut self) -> Option<Option<&'a str>> {
         if self.peek()? == b'n' { self.word("null").map(|()| None) } else { self.plain_string().map(Some) }
+    }
+
+    /// `true`, `false` or `null`.
+    pub fn boolean_or_null(&mut self) -> Option<Option<bool>> {
+        if self.peek()? == b'n' { self.word("null").map(|()| None) } else { self.boolean().map(Some) }
+    }
+
+    /// Take a list or an object unread.
+    pub fn skip(&mut self) -> Option<Skipped<'a>> {
+        self.peek().filter(|first| matches!(first, b'[' | b'{'))?;
+        let (bytes, start) = (self.body.as_bytes(), self.at);
+        let (mut depth, mut items) = (0_usize, 1);
+        loop {
+            match bytes.get(self.at)? {
+                b'"' => self.skip_string()?,
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                b',' if depth == 1 => items += 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Some(Skipped { json: self.body.get(start..self.at)?, items });
+            }
+        }
+    }
+
+    /// Go from the quotation mark that begins a string to the one that ends it.
+    fn skip_string(&mut self) -> Option<()> {
+        let bytes = self.body.as_bytes();
+        self.at += 1;
+        loop {
+            self.at += plain_run(bytes.get(self.at..)?);
+            match bytes.get(self.at)? {
+                b'"' => return Some(()),
+                b'\\' => self.at += 2,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Take a list or an object unread, or `null`.
+    pub fn skip_or_null(&mut self) -> Option<Option<&'a str>> {
+        if self.peek()? == b'n' { self.word("null").map(|()| None) } else { self.skip().map(|value| Some(value.json)) }
     }
 
     fn word(&mut self, word: &str) -> Option<()> {

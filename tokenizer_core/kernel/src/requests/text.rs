@@ -94,7 +94,8 @@ impl<'a> TextRequest<'a> {
             }
             "return" if route == Route::Encode => {
                 seen.once(4)?;
-                request.read_fields(scanner)
+                request.fields = read_fields(scanner)?;
+                Some(())
             }
             "unit" if route == Route::Offsets => {
                 seen.once(5)?;
@@ -123,21 +124,6 @@ impl<'a> TextRequest<'a> {
             self.places.push(scanner.string()?);
             (self.places.len() <= max_items).then_some(())
         })
-    }
-
-    fn read_fields(&mut self, scanner: &mut Scanner<'a>) -> Option<()> {
-        self.fields.clear();
-        scanner.array(|scanner| {
-            let field = match scanner.plain_string()? {
-                "ids" => ReturnField::Ids,
-                "count" => ReturnField::Count,
-                _ => return None,
-            };
-            let new = !self.fields.contains(&field);
-            self.fields.push(field);
-            new.then_some(())
-        })?;
-        (!self.fields.is_empty()).then_some(())
     }
 
     /// The tokenizer that the body names.
@@ -224,4 +210,20 @@ impl<'a> TextRequest<'a> {
         write_rows(self.listed, rows.len(), json, |at, json| write_spans(&rows[at].1, json));
         Ok(rows.iter().map(|(ids, _)| ids.len()).sum())
     }
+}
+
+/// The fields that an answer to `/encode` is to hold, each once.
+pub fn read_fields(scanner: &mut Scanner<'_>) -> Option<Vec<ReturnField>> {
+    let mut fields = Vec::with_capacity(2);
+    scanner.array(|scanner| {
+        let field = match scanner.plain_string()? {
+            "ids" => ReturnField::Ids,
+            "count" => ReturnField::Count,
+            _ => return None,
+        };
+        let new = !fields.contains(&field);
+        fields.push(field);
+        new.then_some(())
+    })?;
+    (!fields.is_empty()).then_some(fields)
 }

@@ -17,9 +17,6 @@ const MAX_PATH: usize = 200;
 const MAX_DIGITS: usize = 4300;
 /// Bytes of the JSON of messages, or of an option.
 const MAX_JSON: usize = 1 << 30;
-/// What an object counts in bytes: a template does so much for each, however short it is.
-const OBJECT_SIZE: usize = 200;
-
 /// A place among the caller's values: in what it stands, and under which key or index.
 #[derive(Debug, Clone)]
 struct Place<'t> {
@@ -39,14 +36,12 @@ enum Part<'t> {
 #[derive(Debug)]
 pub struct Places<'t> {
     places: Vec<Place<'t>>,
-    /// What the request counts in bytes.
-    pub size: usize,
 }
 
 impl<'t> Places<'t> {
     /// No places.
     pub fn new() -> Self {
-        Self { places: vec![Place { above: 0, part: Part::Root(None, "") }], size: 0 }
+        Self { places: vec![Place { above: 0, part: Part::Root(None, "") }] }
     }
 
     fn add(&mut self, above: u32, part: Part<'t>) -> u32 {
@@ -57,6 +52,37 @@ impl<'t> Places<'t> {
     /// A further place, which is the content of a message.
     pub fn content_of(&mut self, message: u32) -> u32 {
         self.add(0, Part::Root(Some(message), "content"))
+    }
+
+    /// A key of this name in an object that stands at a place, and the place of its value.
+    pub fn key(&mut self, above: u32, name: &'static str) -> (Value<'t>, u32) {
+        let origin = self.places.len() as u32 * 2;
+        let key = Text::Plain(name, origin);
+        let place = self.add(above, Part::Key(key.clone()));
+        (Value::Str(key), place)
+    }
+
+    /// The place of an item in a list that stands at a place.
+    pub fn item(&mut self, above: u32, index: usize) -> u32 {
+        self.add(above, Part::Index(index as u32))
+    }
+
+    /// What a place stands in: the number of a message or the name of an option.
+    pub fn root(&self, place: u32) -> (Option<u32>, &'static str) {
+        let mut at = &self.places[place as usize];
+        loop {
+            match &at.part {
+                Part::Root(message, name) => return (*message, name),
+                _ => at = &self.places[at.above as usize],
+            }
+        }
+    }
+
+    /// Whether a place is the role of a message.
+    pub fn is_role(&self, place: u32) -> bool {
+        let at = &self.places[place as usize];
+        let above = &self.places[at.above as usize].part;
+        matches!(&at.part, Part::Key(key) if key.as_str() == "role") && matches!(above, Part::Root(Some(_), _))
     }
 
     /// The message and the path of a place.
@@ -126,10 +152,15 @@ impl<'t> Places<'t> {
 
     /// Read an option.
     pub fn option(&mut self, json: &'t str, name: &'static str) -> Result<Value<'t>> {
-        check_length(json)?;
         let place = self.add(0, Part::Root(None, name));
+        self.nested(json, place, 0)
+    }
+
+    /// Read JSON as the value of a place that stands so deep.
+    pub fn nested(&mut self, json: &'t str, place: u32, depth: usize) -> Result<Value<'t>> {
+        check_length(json)?;
         let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
-        let value = reader.value(place, 0)?;
+        let value = reader.value(place, depth)?;
         reader.end()?;
         Ok(value)
     }
@@ -206,16 +237,15 @@ impl<'t> Reader<'_, 't> {
 
     fn end(&mut self) -> Result<()> {
         self.space();
-        self.places.size += self.json.len();
         if self.at == self.json.len() { Ok(()) } else { Err(self.malformed()) }
     }
 
     fn value(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
-        if depth > MAX_DEPTH {
-            return Err(self.places.invalid(format!("values are nested deeper than {MAX_DEPTH} levels"), place));
-        }
         self.space();
         let origin = place * 2;
+        if depth >= MAX_DEPTH && matches!(self.byte(), b'{' | b'[') {
+            return Err(self.places.invalid(format!("values are nested deeper than {MAX_DEPTH} levels"), place));
+        }
         match self.byte() {
             b'"' => Ok(Value::Str(self.string(origin)?)),
             b'{' => self.object(place, depth),
@@ -255,7 +285,6 @@ impl<'t> Reader<'_, 't> {
 
     fn object(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
         self.at += 1;
-        self.places.size += OBJECT_SIZE;
         let mut entries = Vec::with_capacity(4);
         self.space();
         while !self.take(b'}') {

@@ -16,12 +16,23 @@ const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 /// Stands between the text parts of a message in one string, as in vLLM.
 const BETWEEN: &str = "\n";
 
-/// A dictionary with another value behind a key.
+/// A dictionary with another value behind a key; a new key is the template's.
 pub fn with<'t>(dict: &Dict<'t>, key: &'static str, value: Value<'t>, budget: &Budget) -> Result<Value<'t>> {
+    replaced(dict, key, value, || Value::literal(key), budget)
+}
+
+/// A dictionary with another value behind a key, which is made if it is not there.
+pub fn replaced<'t>(
+    dict: &Dict<'t>,
+    name: &str,
+    value: Value<'t>,
+    key: impl FnOnce() -> Value<'t>,
+    budget: &Budget,
+) -> Result<Value<'t>> {
     let mut entries = dict.entries().to_vec();
-    match entries.iter_mut().find(|(known, _)| known.as_str() == Some(key)) {
+    match entries.iter_mut().find(|(known, _)| known.as_str() == Some(name)) {
         Some((_, old)) => *old = value,
-        None => entries.push((Value::literal(key), value)),
+        None => entries.push((key(), value)),
     }
     Ok(Value::Dict(Dict::of(entries, budget)?))
 }
@@ -89,9 +100,8 @@ pub fn fields<'v, 't>(message: &'v Value<'t>) -> Option<&'v Rc<Dict<'t>>> {
 }
 
 /// The first unusual field of a message, which templates seldom expect.
-pub fn unusual(messages: &Value<'_>) -> Option<String> {
-    let Value::List(messages) = messages else { return None };
-    messages.values.iter().enumerate().find_map(|(at, message)| {
+pub fn unusual(messages: &[Value<'_>]) -> Option<String> {
+    messages.iter().enumerate().find_map(|(at, message)| {
         let get = |field| fields(message).and_then(|fields| fields.get_str(field));
         if !matches!(get("role"), Some(Value::Str(_))) {
             return Some(format!("messages[{at}].role"));

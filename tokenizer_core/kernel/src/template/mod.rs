@@ -3,7 +3,8 @@
 //! `lexer`, `parser` and `expressions` make the tree in `ast`; `symbols` and `resolve` lay out its variables as Jinja's
 //! compiler does. `run` and `eval` walk the tree over values (`value`, `text`, `dict`, `number`) that carry origins;
 //! `budget` is what all of it costs. `json_in` reads a request, `messages`, `content_format` and `continuing` prepare
-//! it, and `render` puts a template and a chat together. `reading` tells what a template reads and writes.
+//! it, and `render` puts a template and a chat together. `plain` takes a chat from the bytes of a request, `vllm_form`
+//! gives it the form of vLLM's. `reading` tells what a template reads and writes.
 
 pub mod assignment;
 mod ast;
@@ -35,12 +36,14 @@ mod number_filters;
 mod objects;
 mod operands;
 mod parser;
+pub mod plain;
 pub mod reading;
 pub mod render;
 mod repr;
 mod resolve;
 pub mod run;
 mod sequences;
+mod size;
 mod spec;
 mod strings;
 mod symbols;
@@ -49,12 +52,14 @@ mod targets;
 mod tests_of_values;
 mod text;
 mod value;
+mod vllm_form;
 mod walk;
 
 pub use budget::Before;
 pub use clock::Clock;
 pub use content_format::ContentFormat;
 pub use failure::{Failure, Kind, Result};
+pub use plain::Sent;
 pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
 pub use run::Turn;

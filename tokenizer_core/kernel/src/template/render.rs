@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::ast::{Scope, Stmt};
@@ -14,11 +15,14 @@ use super::failure::{Failure, Kind, Result};
 use super::json_in::Places;
 use super::messages::{named_alike, unusual};
 use super::parser::parse;
+use super::plain::{Sent, is_objects, not_plain};
 use super::reading::{Written, loops_over_parts, written};
 use super::resolve::resolve;
 use super::run::{Run, Turn};
+use super::size::{size, sizes};
 use super::text::{Builder, GENERATED, Text};
-use super::value::Value;
+use super::value::{Items, Value};
+use super::vllm_form;
 
 /// Characters of a source: four times the longest of forty real templates.
 const MAX_SOURCE: usize = 1 << 16;
@@ -55,6 +59,10 @@ pub struct Chat<'t> {
     pub most: Option<u64>,
     /// The chats of the same request that were rendered before.
     pub before: Before,
+    /// Who has checked it.
+    pub sent: Sent,
+    /// Names that no argument has, if nobody has checked that.
+    pub reserved: &'t [String],
 }
 
 /// Bytes of a rendered text that the caller wrote.
@@ -100,29 +108,33 @@ impl Template {
 
     /// Render a chat.
     pub fn render(&self, chat: &Chat<'_>, clock: &Clock) -> Result<Rendering> {
-        let mut places = Places::new();
-        let unlimited = Budget::of_steps(u64::MAX);
-        let mut variables = Vec::with_capacity(16);
-        for (name, literal) in &chat.specials {
-            variables.push((Text::literal(name), Value::literal(literal)));
-        }
-        if let Some(arguments) = chat.arguments
-            && let Value::Dict(arguments) = places.option(arguments, "template_args")?
-        {
-            for (name, value) in arguments.entries() {
-                if let Some(name) = name.as_text() {
-                    variables.retain(|(known, _)| known.as_str() != name.as_str());
-                    variables.push((name.clone(), value.clone()));
-                }
+        self.run(chat, clock, |made, places, _| {
+            let mut rendering = rendering(made.text, apart(made.turns), places, made.after);
+            if let Some(last) = made.last {
+                rendering.cut_behind(last.as_str())?;
             }
-        }
-        for (name, json) in [("tools", chat.tools), ("documents", chat.documents)] {
-            let value = json.map_or(Ok(Value::None), |json| places.option(json, name))?;
-            variables.push((Text::literal(name), value));
-        }
-        let shared = places.size;
-        let mut messages = Vec::new();
-        for (at, message) in places.messages(chat.messages)?.into_iter().enumerate() {
+            Ok(rendering)
+        })
+    }
+
+    /// Run the template over a chat; `finish` gets what it wrote, and the messages that it was given.
+    pub(super) fn run<R>(
+        &self,
+        chat: &Chat<'_>,
+        clock: &Clock,
+        finish: impl FnOnce(Made<'_>, &Places<'_>, &[Value<'_>]) -> Result<R>,
+    ) -> Result<R> {
+        let mut places = Places::new();
+        let sent = places.messages(chat.messages)?;
+        let calls = if chat.sent == Sent::Vllm { vllm_form::arguments(&sent) } else { Vec::new() };
+        // Behind the texts of calls, in which some values stand.
+        let mut places = places;
+        let unlimited = Budget::of_steps(u64::MAX);
+        let (mut variables, shared) = options(chat, &mut places, &unlimited)?;
+        let sent = chat.sent.messages(sent, &calls, &mut places, &unlimited)?;
+        let own = sizes(&sent);
+        let mut messages = Vec::with_capacity(sent.len());
+        for (at, message) in sent.into_iter().enumerate() {
             let message = named_alike(message, &unlimited)?;
             let message = self.fitted(message, chat.content_format, &mut places, at as u32, &unlimited)?;
             messages.push(message);
@@ -139,27 +151,72 @@ impl Template {
                 Dict::number(message, at as u32);
             }
         }
-        let messages = Value::list(messages, &unlimited)?;
-        variables.push((Text::literal("messages"), messages.clone()));
+        let messages = Items::of(messages, &unlimited)?;
+        variables.push((Text::literal("messages"), Value::List(Rc::clone(&messages))));
         variables.push((Text::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
-        let (budget, after) = chat.before.and_another(shared, places.size - shared, chat.most);
+        let (budget, after) = chat.before.and_another(shared, own, chat.most);
         let given = budget.left();
         let mut run = Run::new(variables, clock, budget);
-        let made = run.root(&self.body, &self.scope, self.slots).map_err(|mut failure| {
+        let text = run.root(&self.body, &self.scope, self.slots).map_err(|mut failure| {
             if failure.kind == Kind::Failed {
                 places.tell(&mut failure);
-                failure.field = failure.field.take().or_else(|| unusual(&messages));
+                failure.field = failure.field.take().or_else(|| unusual(&messages.values));
             }
             failure.at(run.line, 0)
         })?;
-        let left = run.budget.left();
-        let turns = apart(std::mem::take(&mut run.turns));
-        let mut rendering = rendering(made, turns, &places, after.without(given - left));
-        if let Some(last) = last_text {
-            rendering.cut_behind(last.as_str())?;
-        }
-        Ok(rendering)
+        let after = after.without(given - run.budget.left());
+        let turns = std::mem::take(&mut run.turns);
+        finish(Made { text, turns, last: last_text, after }, &places, &messages.values)
     }
+}
+
+/// What a run of a template made.
+pub(super) struct Made<'t> {
+    pub text: Builder,
+    pub turns: Vec<Turn>,
+    /// The text of the last message, if that goes on.
+    pub last: Option<Text<'t>>,
+    /// For the next chat of the same request.
+    pub after: Before,
+}
+
+type Variables<'t> = Vec<(Text<'t>, Value<'t>)>;
+
+/// The variables of a chat beside its messages, and the size of those that the caller gives.
+fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> Result<(Variables<'t>, usize)> {
+    let mut variables = Vec::with_capacity(16);
+    let mut shared = 0;
+    for (name, literal) in &chat.specials {
+        variables.push((Text::literal(name), Value::literal(literal)));
+    }
+    if let Some(arguments) = chat.arguments {
+        let arguments = places.option(arguments, "template_args")?;
+        shared += size(&arguments);
+        let Value::Dict(arguments) = arguments else { return Err(not_plain()) };
+        for (name, value) in arguments.entries() {
+            let Some(name) = name.as_text() else { continue };
+            if chat.reserved.iter().any(|reserved| reserved == name.as_str()) {
+                return Err(not_plain());
+            }
+            variables.retain(|(known, _): &(Text<'t>, _)| known.as_str() != name.as_str());
+            variables.push((name.clone(), value.clone()));
+        }
+    }
+    for (name, json) in [("tools", chat.tools), ("documents", chat.documents)] {
+        let mut value = Value::None;
+        if let Some(json) = json {
+            value = places.option(json, name)?;
+            if chat.sent != Sent::Checked && !is_objects(&value) {
+                return Err(not_plain());
+            }
+            if chat.sent == Sent::Vllm && name == "tools" {
+                value = vllm_form::Form { places, arguments: [].iter(), budget: unlimited }.tools(&value)?;
+            }
+            shared += size(&value);
+        }
+        variables.push((Text::literal(name), value));
+    }
+    Ok((variables, shared))
 }
 
 fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {

@@ -126,6 +126,11 @@ impl<'t> Value<'t> {
         Self::Str(Text::literal(text))
     }
 
+    /// A text of a caller's place.
+    pub const fn of_caller(text: &'t str, place: u32) -> Self {
+        Self::Str(Text::Plain(text, place * 2))
+    }
+
     /// An undefined value with a message.
     pub fn undefined(hint: impl Into<Rc<str>>) -> Self {
         Self::Undefined(Undefined::Hint(hint.into()))

@@ -1,0 +1,278 @@
+"""The kernel's answer about a chat is the models' answer, byte for byte; what it does not take, the models answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from service.errors import ServiceError
+from service.http.plain_chats import PlainTextsOrChats, PlainTokenize
+from service.registry.registry import Registry
+from service.registry.served import ServedTokenizer
+from service.routes.compat import vllm
+from service.routes.count import count
+from service.routes.encode import encode
+from service.state import State
+from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, call, tokenizer
+from tests.core.chat.test_forging import attacks, chats
+from tests.service.conftest import MakeClient, state_of
+from tests.support.odd_json import written
+
+ROUTES = ("/encode", "/count", "/tokenize")
+PLAIN = ("one message", "system", "many turns", "thoughts", "tool call", "parts", "names")
+SOME = (
+    "Qwen-Qwen3-0.6B",
+    "openai-gpt-oss-120b",
+    "meta-llama-Llama-3.1-8B-Instruct",
+    "GLM-4.6",
+    "Reka-Edge",
+)
+
+Both = Callable[[str, str, bytes], tuple[tuple[bytes, int] | None, tuple[bytes, int] | str]]
+
+
+@pytest.fixture(scope="module")
+def both(make_client: MakeClient) -> Both:
+    """Ask the kernel and the models, which answer bytes with the number of ids, or an error by its code."""
+    state = state_of(make_client())
+
+    @cache
+    def routes(template: str) -> dict[str, tuple[Any, Callable[[bytes], Any]]]:
+        loaded = ServedTokenizer(tokenizer(template), template)
+        registry = cast(Registry, SimpleNamespace(default=loaded, get=lambda _: loaded, of_model=lambda _: loaded))
+        own: State = replace(state, registry=registry)
+        limits = own.settings
+        parse_encode = own.requests.to_encode.model_validate_json
+        parse_count = own.requests.to_count.model_validate_json
+        parse_tokenize = vllm.VllmTokenizeRequest.model_validate_json
+        return {
+            "/encode": (
+                PlainTextsOrChats("encode", registry, limits, 1),
+                lambda body: encode(own, parse_encode(body)),
+            ),
+            "/count": (PlainTextsOrChats("count", registry, limits, 1), lambda body: count(own, parse_count(body))),
+            "/tokenize": (
+                PlainTokenize(registry, limits, own.engines),
+                lambda body: vllm.tokenize(own, parse_tokenize(body)),
+            ),
+        }
+
+    def ask(path: str, template: str, body: bytes) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | str]:
+        plain, modelled = routes(template)[path]
+        taken = plain.answer(body, may_take_long=True)
+        fast = None if taken is None else (b"".join(map(bytes, taken.blocks)), taken.tokens)
+        try:
+            answer = modelled(body)
+        except ServiceError as error:
+            return fast, error.code
+        except ValueError:
+            return fast, "invalid"
+        return fast, (b"".join(map(bytes, answer.blocks)), answer.tokens)
+
+    return ask
+
+
+def bodies(messages: Any, tools: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield requests about a chat to each route, with the route."""
+    for path in ROUTES:
+        named = {"messages": messages} | ({} if tools is None else {"tools": tools})
+        yield path, named
+        yield path, {"add_generation_prompt": path != "/tokenize", **named}
+
+
+def require_equal(both: Both, path: str, template: str, body: dict[str, Any], *, ascii_only: bool = True) -> bool:
+    """Compare both answers; tell whether the kernel gave one."""
+    fast, modelled = both(path, template, json.dumps(body, ensure_ascii=ascii_only).encode())
+    assert fast is None or fast == modelled, (path, body)
+    return fast is not None
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_kernel_renders_real_templates_as_the_models_do(both: Both, template: str) -> None:
+    taken = 0
+    for name, messages in CONVERSATIONS.items():
+        for tools in (None, TOOLS, []):
+            for path, body in bodies(messages, tools):
+                is_taken = require_equal(both, path, template, body, ascii_only=tools is None)
+                taken += is_taken
+                if not is_taken and name in PLAIN:
+                    # All that it leaves of plain chats is what the models refuse.
+                    _, modelled = both(path, template, json.dumps(body).encode())
+                    assert isinstance(modelled, str) or (path == "/tokenize" and name == "tool call as text"), body
+    # This one wants a variable of its own, so the models refuse all.
+    assert taken > 20 or template == "fireworks-ai-llama-3-firefunction-v2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_forged_chats_have_the_ids_of_the_models(both: Both, template: str) -> None:
+    for attack in attacks(template):
+        for messages, tools in chats(attack):
+            for path, body in bodies(messages, tools):
+                require_equal(both, path, template, body)
+
+
+_TEXT = st.one_of(
+    st.sampled_from(["", " ", "a", "<|im_end|>", "<think>x</think>\n", "é\u2028\0\x1f", 'q"\\/\n', "</think> "]),
+    st.text(max_size=12),
+)
+_NUMBER = st.one_of(
+    st.integers(-3, 3), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([2**63, -(2**70), -0.0, 1e22])
+)
+_VALUE = st.recursive(
+    st.one_of(st.none(), st.booleans(), _NUMBER, _TEXT),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_TEXT, inner, max_size=3)),
+    max_leaves=6,
+)
+_PART = st.one_of(
+    st.fixed_dictionaries({"type": st.just("text"), "text": _TEXT}),
+    st.fixed_dictionaries({"type": st.sampled_from(["text", "image", "thinking"]), "text": _TEXT, "image": st.none()}),
+    st.dictionaries(st.sampled_from(["type", "text", "content", "image_url", "x"]), _VALUE, max_size=3),
+    _VALUE,
+)
+_TEXT_PARTS = st.lists(
+    st.fixed_dictionaries({"type": st.just("text"), "text": _TEXT}, optional={"x": _VALUE}), max_size=3
+)
+_OBJECT = st.dictionaries(_TEXT, _VALUE, max_size=2)
+_ARGUMENTS = st.one_of(_OBJECT, _OBJECT.map(json.dumps), _VALUE, _TEXT)
+_CALLS = st.lists(_ARGUMENTS.map(lambda arguments: call(arguments)[0]), max_size=2)
+_ROLE = st.sampled_from(["system", "user", "user", "assistant", "assistant", "tool", "User"])
+_MESSAGE = st.fixed_dictionaries(
+    {"role": _ROLE, "content": st.one_of(_TEXT, _TEXT, _TEXT_PARTS)},
+    optional={"tool_calls": _CALLS, "reasoning_content": _TEXT, "name": _TEXT, "x": _VALUE},
+)
+_ODD_MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.one_of(_ROLE, _VALUE),
+        "content": st.one_of(st.lists(_PART, max_size=3), st.none(), _VALUE),
+        "tool_calls": st.one_of(st.lists(_VALUE, max_size=1), _VALUE),
+        "images": _VALUE,
+        "from": _TEXT,
+    },
+)
+_FUNCTION = st.fixed_dictionaries(
+    {"name": _TEXT},
+    optional={"description": st.one_of(_TEXT, st.none()), "parameters": _OBJECT, "strict": _VALUE, "x": _VALUE},
+)
+_TOOL = st.fixed_dictionaries({"function": _FUNCTION}, optional={"type": st.just("function"), "x": _VALUE})
+_ODD_TOOL = st.one_of(
+    st.fixed_dictionaries({"function": st.dictionaries(st.sampled_from(["name", "parameters"]), _VALUE)}), _VALUE
+)
+_PLAIN_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "tools": st.one_of(st.lists(_TOOL, max_size=2), st.none()),
+    "documents": st.one_of(st.lists(_OBJECT, max_size=2), st.none()),
+    "add_generation_prompt": st.booleans(),
+    "continue_final_message": st.just(False),
+    "template_args": st.dictionaries(st.sampled_from(["enable_thinking", "x", "reasoning_effort"]), _VALUE),
+    "chat_template_kwargs": st.dictionaries(st.sampled_from(["enable_thinking", "x"]), _VALUE),
+    "add_special_tokens": st.just(False),
+    "special_tokens": st.just("text"),
+    "return": st.lists(st.sampled_from(["ids", "count"]), max_size=2),
+    "tokenizer": st.none(),
+    "model": st.one_of(st.none(), st.just("m")),
+    "return_token_strs": st.one_of(st.just(False), st.none()),
+}
+_ODD_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "tools": st.one_of(st.lists(_ODD_TOOL, max_size=2), _VALUE),
+    "add_generation_prompt": st.none(),
+    "continue_final_message": st.booleans(),
+    "template_args": st.one_of(st.dictionaries(st.sampled_from(["tools", "range"]), _VALUE), _VALUE),
+    "chat_template_kwargs": st.one_of(st.dictionaries(st.sampled_from(["bos_token", "x"]), _VALUE), _VALUE),
+    "add_special_tokens": st.one_of(st.booleans(), st.none()),
+    "special_tokens": st.sampled_from(["reject", "parse"]),
+    "return": st.just(["spans"]),
+    "unused": st.sampled_from(["refuse", "report"]),
+    "return_token_strs": st.just(True),
+    "text": st.none(),
+    "temperature": st.just(1),
+}
+_OF_ROUTE = {
+    "/encode": (
+        "tools",
+        "documents",
+        "add_generation_prompt",
+        "template_args",
+        "special_tokens",
+        "return",
+        "tokenizer",
+    ),
+    "/count": ("tools", "documents", "add_generation_prompt", "template_args", "continue_final_message"),
+    "/tokenize": ("tools", "add_generation_prompt", "chat_template_kwargs", "model", "return_token_strs"),
+}
+
+
+@st.composite
+def _asked(draw: Any) -> tuple[str, str, bytes]:
+    """Write a request as any program might; most hold a chat that is plain, with options that are."""
+    path = draw(st.sampled_from(ROUTES))
+    is_odd = draw(st.integers(0, 3)) == 0
+    fields: dict[str, Any] = {"messages": draw(st.lists(_MESSAGE, min_size=1, max_size=4))}
+    if is_odd and draw(st.booleans()):
+        fields["messages"].insert(draw(st.integers(0, 4)), draw(st.one_of(_ODD_MESSAGE, _VALUE)))
+    for name in draw(st.lists(st.sampled_from(_OF_ROUTE[path]), max_size=2, unique=True)):
+        fields[name] = draw(_PLAIN_FIELDS[name])
+    if is_odd:
+        name = draw(st.sampled_from(list(_ODD_FIELDS)))
+        fields[name] = draw(_ODD_FIELDS[name])
+    fields = {name: fields[name] for name in draw(st.permutations(list(fields)))}
+    body = written(fields, draw) if draw(st.integers(0, 2)) == 0 else json.dumps(fields)
+    return path, draw(st.sampled_from(SOME)), body.encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not TEMPLATES, reason="the templates are not there")
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(_asked())
+@example(("/encode", SOME[0], b'{"messages":[]}'))
+@example(("/encode", SOME[0], b'{"messages":[[{"role":"user","content":"a"}]]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a"}}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a"}],"messages":[]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a","content":"b"}]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a\\ud800"}]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":NaN}]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a"}],"tools":[1]}'))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a","x":' + b"[" * 99 + b"]" * 99 + b"}]}"))
+@example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a","x":' + b"[" * 100 + b"]" * 100 + b"}]}"))
+@example(("/tokenize", SOME[0], b'{"messages":[{"role":"assistant","content":"a","tool_calls":[]}]}'))
+@example(("/tokenize", SOME[0], b'{"messages":[{"role":"user","content":"a","tool_calls":[{}]}]}'))
+def test_the_kernel_answers_about_chats_as_the_models_do(both: Both, asked: tuple[str, str, bytes]) -> None:
+    path, template, body = asked
+    fast, modelled = both(path, template, body)
+    assert fast is None or fast == modelled
+
+
+def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
+    app = cast(Any, client.app)
+    body = json.dumps({"messages": [{"role": "user", "content": "the fox"}]}).encode()
+    for path in ROUTES:
+        found = app.fast_paths[path.encode()].answer([(b"content-type", b"application/json")], body)
+        assert found is not None, path
+        answer = client.post(path, content=body, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.content) == (200, bytes(found[1])), path
+
+
+def test_literals_that_the_server_reads_otherwise_are_left_to_the_models(make_client: MakeClient) -> None:
+    """What literals become is decided by two settings, which the kernel's answers do not know."""
+    body = json.dumps({"messages": [{"role": "user", "content": "the <|eos|>"}]}).encode()
+    for chosen, paths in (({"chat_literals": "reject"}, ROUTES), ({"literals": ("framed=engine",)}, ("/tokenize",))):
+        app = cast(Any, make_client(**chosen).app)
+        for path in paths:
+            assert app._hot[path].json.plain.answer(body, may_take_long=True) is None
+
+
+def test_a_chat_that_takes_many_steps_leaves_the_event_loop(make_client: MakeClient) -> None:
+    app = cast(Any, make_client().app)
+    plain = app._hot["/encode"].json.plain
+    body = json.dumps({"messages": [{"role": "user", "content": "fox " * 60_000}]}).encode()
+    assert plain.answer(body, may_take_long=False) is None
+    assert plain.answer(body, may_take_long=True) is not None

@@ -1,0 +1,84 @@
+//! Request bodies with a chat to answers: bytes in, bytes out, and no Python object between.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::codec::PyCodec;
+use super::raise::{invalid_option, run, run_on};
+use super::responder::{Outcome, other_tokenizer};
+use super::template::{Now, PyTemplate, clock_of, content_format_of};
+use crate::encode::Pipeline;
+use crate::requests::{ChatRequest, ChatRoute, ChatSettings, Renderer};
+
+/// A template and the beginning of its answers.
+type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "ChatResponder", module = "tokenizer_core._kernel", frozen)]
+pub struct PyChatResponder {
+    pipeline: Arc<Pipeline>,
+    without_tools: Source,
+    with_tools: Source,
+    settings: ChatSettings,
+}
+
+#[pymethods]
+impl PyChatResponder {
+    #[new]
+    #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved, max_model_len))]
+    fn new(
+        tokenizer: &PyCodec,
+        without_tools: Source,
+        with_tools: Source,
+        specials: Vec<(String, String)>,
+        reserved: Vec<String>,
+        max_model_len: usize,
+    ) -> PyResult<Self> {
+        let settings = ChatSettings { specials, reserved, max_model_len };
+        Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), without_tools, with_tools, settings })
+    }
+
+    #[pyo3(signature = (route, body, reference, *, now, content_format, max_items, most))]
+    #[expect(clippy::too_many_arguments, reason = "they are named")]
+    fn answer(
+        &self,
+        route: &str,
+        body: &Bound<'_, PyBytes>,
+        reference: Option<&str>,
+        now: Now,
+        content_format: &str,
+        max_items: usize,
+        most: Option<u64>,
+    ) -> PyResult<Outcome> {
+        let (py, body, clock) = (body.py(), body.as_bytes(), clock_of(now));
+        let route = match route {
+            "encode" => ChatRoute::Encode,
+            "count" => ChatRoute::Count,
+            "tokenize" => ChatRoute::Tokenize,
+            other => {
+                let message = format!("route is \"encode\", \"count\" or \"tokenize\", not {other:?}");
+                return Err(invalid_option(py, message, "route"));
+            }
+        };
+        let format = content_format_of(py, content_format)?;
+        let work = || {
+            let Some(request) = ChatRequest::read(body, route, format, max_items) else {
+                return Ok(Outcome::Unhandled);
+            };
+            if let Some(other) = other_tokenizer(request.tokenizer(), reference) {
+                return Ok(other);
+            }
+            let source = if request.has_tools() { &self.with_tools } else { &self.without_tools };
+            let Some((template, head)) = source else { return Ok(Outcome::Unhandled) };
+            let renderer = Renderer { template: template.get().template(), head };
+            let answer = request.answer(&self.pipeline, renderer, &self.settings, &clock, most);
+            Ok(answer.map_or(Outcome::Unhandled, Outcome::Answered))
+        };
+        // Without a bound a small chat may take as long as a large one, if its template is a bomb.
+        let done =
+            if most.is_none() { run(py, usize::MAX, work) } else { run_on(py, &self.pipeline, body.len(), work) };
+        Ok(done.unwrap_or(Outcome::Unhandled))
+    }
+}
