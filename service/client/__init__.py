@@ -27,7 +27,8 @@ from service.client import calls
 from service.client import jobs as job_calls
 from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
 from service.client.arguments import headers_of, timeout_of, transport_of, url_of, whole_of
-from service.client.calls import Call
+from service.client.batches import in_parts
+from service.client.call import Call
 from service.client.errors import (
     Forbidden,
     NotFound,
@@ -44,7 +45,7 @@ from service.client.errors import (
 from service.client.jobs import EventReader
 from service.client.pauses import pause_after
 from service.http.media import JSON
-from tokenizer_core import InvalidOption
+from tokenizer_core import InvalidOption, TokdError
 
 __all__ = [
     "Answer",
@@ -167,7 +168,24 @@ class Client(_Methods):
         self._http = httpx.Client(**connection, transport=transport_of(transport, httpx.BaseTransport))
 
     def send(self, call: Call[T]) -> T:
-        """Send a call, again if the service is saturated, and read its answer."""
+        """Send a call, in parts if it is large and again if the service is saturated, and read its answer."""
+        if call.rows is None:
+            return self._send(call)
+        outcome: T | TokdError
+        parts = in_parts(call.rows)
+        try:
+            part = next(parts)
+            while True:
+                try:
+                    outcome = self._send(part)
+                except TokdError as error:
+                    outcome = error
+                part = parts.send(outcome)
+        except StopIteration as done:
+            whole: T = done.value
+            return whole
+
+    def _send(self, call: Call[T]) -> T:
         with self._turns, ExitStack() as files:
             request = _request(self._http, call, files)
             for attempt in itertools.count(1):
@@ -245,7 +263,24 @@ class AsyncClient(_Methods):
         self._http = httpx.AsyncClient(**connection, transport=transport_of(transport, httpx.AsyncBaseTransport))
 
     async def send(self, call: Call[T]) -> T:
-        """Send a call, again if the service is saturated, and read its answer."""
+        """Send a call, in parts if it is large and again if the service is saturated, and read its answer."""
+        if call.rows is None:
+            return await self._send(call)
+        outcome: T | TokdError
+        parts = in_parts(call.rows)
+        try:
+            part = next(parts)
+            while True:
+                try:
+                    outcome = await self._send(part)
+                except TokdError as error:
+                    outcome = error
+                part = parts.send(outcome)
+        except StopIteration as done:
+            whole: T = done.value
+            return whole
+
+    async def _send(self, call: Call[T]) -> T:
         async with self._turns:
             with ExitStack() as files:
                 request = _request(self._http, call, files)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast
+from dataclasses import replace
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,9 @@ import orjson
 
 from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
-from service.http.media import ARROW, JSON, OCTETS, ROW_LENGTHS
+from service.client.batches import json_rows
+from service.client.call import Call, Rows
+from service.http.media import ARROW, OCTETS, ROW_LENGTHS
 from service.schemas.fields import Part, SpecialTokens
 from tokenizer_core import InvalidOption, InvalidUnicode, Side, Truncation, Unit
 
@@ -26,6 +27,10 @@ A = TypeVar("A", bound=Answer)
 Ids = Sequence[int]
 Targets = Sequence[Sequence[int]]
 Chat = Sequence[Mapping[str, Any]]
+
+_TEXTS = ("text", "text_pair")
+_ROWS_OF_OCTETS = 512
+"""Rows of an answer in bare bytes, whose lengths stand in a header."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -101,25 +106,6 @@ class StreamOptions(DecodeOptions, total=False):
 
     pending: str
     final: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One request, and how its answer is read.
-
-    Attributes:
-        read: reads the answer: its JSON if ``accept`` is JSON, else the whole response.
-        form, files: sent as a form in place of a body; each file is a part ``corpus``.
-    """
-
-    method: str
-    path: str
-    read: Callable[[Any], T]
-    body: Mapping[str, Any] | bytes | None = None
-    accept: str = JSON
-    headers: Mapping[str, str] | None = None
-    form: Mapping[str, bytes] | None = None
-    files: tuple[Path, ...] = ()
 
 
 def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
@@ -209,8 +195,9 @@ def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
 
 
 def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
-    """Turn many texts into ids in one request."""
-    return Call("POST", "/encode", rows_of(Encoding), _renamed({"text": several(texts), **options}))
+    """Turn many texts into ids, in as many requests as it takes."""
+    call = Call("POST", "/encode", rows_of(Encoding), _renamed({"text": several(texts), **options}))
+    return json_rows(call, _TEXTS)
 
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
@@ -219,7 +206,7 @@ def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
 
 
 def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
-    """Turn up to 512 texts into arrays of ids."""
+    """Turn texts into arrays of ids, up to 512 in a request."""
 
     def read(answer: Any) -> list[IdArray]:
         ids, lengths = _ids(answer), [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
@@ -227,7 +214,8 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
             raise ValueError("the rows are not the ids")
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
-    return Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
+    call = Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
+    return json_rows(call, _TEXTS, most=_ROWS_OF_OCTETS)
 
 
 def _ids(answer: Any) -> IdArray:
@@ -237,17 +225,7 @@ def _ids(answer: Any) -> IdArray:
 def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Any]:
     """Turn many texts into a ``pyarrow.Table`` with a column for each of ``parts``: ``ids``, ``count``, ``spans``."""
     import pyarrow as pa
-
-    def read(answer: Any) -> Any:
-        try:
-            table = pa.ipc.open_stream(answer.content).read_all()
-            # Else a damaged table crashes whoever reads it.
-            table.validate(full=True)
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError("the answer is not a stream of Arrow") from error
-        if table.num_rows != rows:
-            raise ValueError("the answer is cut short")
-        return table
+    import pyarrow.compute as pc
 
     schema = pa.schema([("text", pa.large_string())], metadata={"tokd": to_json(_renamed({**options}))})
     given: Any = several(texts)
@@ -264,10 +242,34 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
         raise InvalidUnicode(SURROGATE, field="texts") from error
     except (TypeError, ValueError) as error:
         raise InvalidOption(f"texts are strings, and no column of them can be made: {error}", field="texts") from error
-    rows = len(column)
+
+    def part(start: int, end: int) -> Call[Any]:
+        return _arrow_call(pa.table([column.slice(start, end - start)], schema=schema))
+
+    if options.get("padding") == "longest":
+        # Rows that are padded to the longest of all are one request.
+        return part(0, len(column))
+    sizes = [size or 0 for size in pc.binary_length(column).to_pylist()]
+    return replace(part(0, 0), rows=Rows(sizes, part, pa.concat_tables))
+
+
+def _arrow_call(texts: Any) -> Call[Any]:
+    import pyarrow as pa
+
+    def read(answer: Any) -> Any:
+        try:
+            table = pa.ipc.open_stream(answer.content).read_all()
+            # Else a damaged table crashes whoever reads it.
+            table.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError("the answer is not a stream of Arrow") from error
+        if table.num_rows != texts.num_rows:
+            raise ValueError("the answer is cut short")
+        return table
+
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as stream:
-        stream.write_table(pa.table([column], schema=schema))
+    with pa.ipc.new_stream(sink, texts.schema) as stream:
+        stream.write_table(texts)
     return Call("POST", "/encode", read, sink.getvalue().to_pybytes(), ARROW)
 
 
@@ -297,7 +299,7 @@ def count(text: str, **options: Unpack[TextOptions]) -> Call[Count]:
 
 def count_batch(texts: Sequence[str], **options: Unpack[TextOptions]) -> Call[list[Count]]:
     """Say how many ids each of many texts has."""
-    return Call("POST", "/count", rows_of(Count), {"text": several(texts), **options})
+    return json_rows(Call("POST", "/count", rows_of(Count), {"text": several(texts), **options}), _TEXTS)
 
 
 def offsets(text: str, target_spans: Targets | None = None, **options: Unpack[OffsetsOptions]) -> Call[Places]:
@@ -310,7 +312,7 @@ def offsets_batch(
 ) -> Call[list[Places]]:
     """Return the span of every token of many texts."""
     body = {"text": several(texts), "target_spans": target_spans, **options}
-    return Call("POST", "/offsets", rows_of(Places), body)
+    return json_rows(Call("POST", "/offsets", rows_of(Places), body), (*_TEXTS, "target_spans"))
 
 
 def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:
@@ -323,7 +325,7 @@ def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[l
     given: Any = several(ids, "ids")
     if isinstance(given, Sequence | np.ndarray) and len(given) and isinstance(given[0], int | np.integer):
         raise InvalidOption("ids is a sequence of lists of ids, not one list", field="ids")
-    return Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options})
+    return json_rows(Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options}), ("ids",))
 
 
 def tokenizers() -> Call[list[TokenizerInfo]]:

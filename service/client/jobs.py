@@ -14,7 +14,8 @@ import orjson
 
 from service.client.answers import Job, JobPage
 from service.client.arguments import encoded, file_of, header, in_path, several
-from service.client.calls import Call, to_json_with_null
+from service.client.call import Call
+from service.client.calls import to_json_with_null
 from service.client.errors import ServerFault, from_answer, no_answer, not_tokd
 from service.client.pauses import growing_pause, pause_after
 from tokenizer_core import InvalidOption

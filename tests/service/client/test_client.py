@@ -282,7 +282,7 @@ def test_other_refusals_say_what_and_where(ask: Ask) -> None:
     for call, kind, code, path in [
         (Client.encode("a", tokenizer="nobody"), NotFound, "tokenizer_not_found", "tokenizer"),
         (Client.tokenizer("no/body"), NotFound, "tokenizer_not_found", "tokenizer"),
-        (Client.encode_batch(["a"] * 5), TooLarge, "too_many_items", "text"),
+        (Client.encode_batch(["a"] * 5, padding="longest"), TooLarge, "too_many_items", "text"),
         (misspelt, Refused, "invalid_value", "return[0]"),
         (unknown, Refused, "unknown_field", "special_token"),
     ]:

@@ -1,0 +1,89 @@
+"""Calls with many rows, sent as several requests where one would be more than a server takes.
+
+A batch is divided before it is sent, by its size, and again when a server says that a part is too much. Answers are in
+the order of the rows, and an error names the row of the whole batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+from service.client.call import PART_ROWS, Call, Rows
+from service.client.errors import Refused, TooLarge
+from tokenizer_core import TokdError
+
+T = TypeVar("T")
+
+_ROW = re.compile(r"(text|text_pair|ids|target_spans)\[([0-9]+)\]")
+
+
+def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_ROWS) -> Call[list[T]]:
+    """Let a call be divided whose fields have one entry a row.
+
+    Args:
+        fields: their names; the first has the rows. One that is no list, or has another length, is sent with each part,
+            and refused there.
+    """
+    body: dict[str, Any] = dict(call.body) if isinstance(call.body, dict) else {}
+    lists = {name: _listed(body[name]) for name in fields if _is_list(body.get(name))}
+    # Rows that are padded to the longest of all are one request.
+    if fields[0] not in lists or body.get("padding") == "longest":
+        return call
+    values = lists[fields[0]]
+    own = {name: rows for name, rows in lists.items() if len(rows) == len(values)}
+
+    def part(start: int, end: int) -> Call[list[T]]:
+        return replace(call, body={**body, **{name: rows[start:end] for name, rows in own.items()}})
+
+    # What has no length is refused where it is sent.
+    sizes = [len(value) if hasattr(value, "__len__") else 1 for value in values]
+    return replace(call, rows=Rows(sizes, part, lambda answers: [row for rows in answers for row in rows], most))
+
+
+def in_parts(rows: Rows[T]) -> Generator[Call[T], T | TokdError, T]:
+    """Yield the call of each part, take its answer or its error, and return the whole answer.
+
+    Raises:
+        TokdError: the error of a part, at the row of the whole.
+    """
+    bounds = rows.bounds()
+    waiting = [*pairwise(bounds)][::-1]
+    answers: list[T] = []
+    while waiting:
+        start, end = waiting.pop()
+        outcome = yield rows.part(start, end)
+        if not isinstance(outcome, TokdError):
+            answers.append(outcome)
+        elif isinstance(outcome, TooLarge) and end - start > 1:
+            middle = (start + end) // 2
+            waiting += [(middle, end), (start, middle)]
+        else:
+            raise _moved(outcome, start)
+    return answers[0] if len(answers) == 1 else rows.join(answers)
+
+
+def _moved(error: TokdError, start: int) -> TokdError:
+    """Name the row of the whole in the error of a part that begins with row ``start``."""
+
+    def whole(field: str) -> str:
+        return _ROW.sub(lambda found: f"{found[1]}[{int(found[2]) + start}]", field, count=1)
+
+    if isinstance(error.place.get("field"), str):
+        error.place["field"] = whole(error.place["field"])
+    if isinstance(error, Refused) and error.path is not None:
+        error.path = whole(error.path)
+    return error
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else list(value)
