@@ -15,6 +15,7 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder, take_literal
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.stages.decoders import WordPiece as Decoder
@@ -26,6 +27,17 @@ VOCAB = "vocab.txt"
 _BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
 _CLASSES = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "MobileBert", "RetriBert", "SqueezeBert")
 """Tokenizers of transformers that are ``BertTokenizer`` by another name."""
+_BY_MODEL = {
+    **dict.fromkeys(("align", "bert", "blip", "bros", "chinese_clip", "ernie", "git", "grounding-dino"), "Bert"),
+    **dict.fromkeys(("megatron-bert", "mm-grounding-dino", "nomic_bert", "vilt", "visual_bert"), "Bert"),
+    "convbert": "ConvBert",
+    "distilbert": "DistilBert",
+    "electra": "Electra",
+    "layoutlm": "LayoutLM",
+    "mobilebert": "MobileBert",
+    "squeezebert": "SqueezeBert",
+}
+"""The class by ``model_type``, as ``AutoTokenizer`` has it."""
 _LITERALS = {role: f"[{role.upper()}]" for role in ("unk", "sep", "pad", "cls", "mask")}
 """The literal of each role where no file names one."""
 
@@ -47,10 +59,10 @@ def read(path: Path) -> TokenizerParts:
         Unsupported: a class of tokenizer that has other stages.
     """
     found = {VOCAB: files.read(path)}
-    for file in _BESIDE:
+    for file in (*_BESIDE, MODEL_CONFIG):
         if (content := files.read_optional(path.parent / file)) is not None:
             found[file] = content
-    parts = parse(found[VOCAB], found)
+    parts = parse(found[VOCAB], with_class(found, found.get(MODEL_CONFIG), _BY_MODEL))
     hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
     provenance = {"imported_from": {"format": "vocab_txt", "files": hashes}}
     return dataclasses.replace(parts, name=files.name_of_directory(path.parent), provenance=provenance)

@@ -23,6 +23,9 @@ from tokenizer_core.formats.hf_roles import (
 )
 from tokenizer_core.formats.hf_settings import read_settings
 
+BY_MODEL = dict.fromkeys(("gpt2", "gpt_bigcode", "gpt_neo", "gptj", "opt"), "GPT2")
+"""The class by ``model_type``, as ``AutoTokenizer`` has it."""
+
 
 def parse(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     """Read both files; the files beside them name the added tokens.

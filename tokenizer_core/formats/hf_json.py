@@ -19,6 +19,7 @@ from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
 from tokenizer_core.formats.added import given_ids, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_decoders import read_decoder
 from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import read_model
@@ -62,7 +63,9 @@ def read(path: str | Path) -> TokenizerParts:
         raise ArtifactNotFound(
             f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
         )
-    parts = hf_gpt2.parse(vocab, merges, found)
+    model_config = files.read_optional(path / MODEL_CONFIG)
+    parts = hf_gpt2.parse(vocab, merges, with_class(found, model_config, hf_gpt2.BY_MODEL))
+    found |= {} if model_config is None else {MODEL_CONFIG: model_config}
     return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
 
 

@@ -78,8 +78,9 @@ def _in_directory(path: Path) -> Source:
         if _is_there(path / name) and _is_sentencepiece(files.read_start(path / name, _START)):
             found.append((name, Source("sentencepiece", path / name)))
     if _is_there(path / "vocab.json") and _is_there(path / "merges.txt"):
-        # The files beside them name the special entries: they are not passed over.
-        described = any(_is_there(path / name) for name in ("tokenizer_config.json", "special_tokens_map.json"))
+        # The files beside them name the class and the special entries: they are not passed over.
+        describing = ("tokenizer_config.json", "special_tokens_map.json", "config.json")
+        described = any(_is_there(path / name) for name in describing)
         found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
     if _is_there(path / "vocab.txt") and _WORDPIECE.search(files.read_start(path / "vocab.txt", _START)):
         found.append(("vocab.txt", Source("vocab_txt", path / "vocab.txt")))

@@ -18,17 +18,17 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.sentencepiece_classes import (
+    BY_MODEL,
     CONVERSIONS,
     EXTRA_IDS,
-    MODEL_CONFIG,
     MOST_EXTRA_IDS,
     PLAIN,
     class_of,
-    with_class,
 )
 from tokenizer_core.formats.sentencepiece_convert import convert
 from tokenizer_core.stages.decoders import SentencePieceText
@@ -58,7 +58,7 @@ def read(path: Path) -> TokenizerParts:
             found[MODEL_CONFIG] = config
     read = {name: data for name, data in found.items() if data is not None}
     beside = {name: data for name, data in read.items() if name != MODEL_CONFIG}
-    parts = parse(model, with_class(beside, read.get(MODEL_CONFIG)))
+    parts = parse(model, with_class(beside, read.get(MODEL_CONFIG), BY_MODEL))
     hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}
     provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)

@@ -6,16 +6,11 @@ ids, or rewrite the text first, and nothing in the model tells.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats import files
 from tokenizer_core.formats.hf_roles import CONFIG, load
-
-MODEL_CONFIG = "config.json"
-"""The model's own configuration, which names the class where the tokenizer's does not."""
 
 PLAIN: dict[str, tuple[str, ...]] = {
     "Baichuan": ("bos",),
@@ -69,7 +64,7 @@ _OF_MODELS = {
     "XLMRoberta": ("kosmos-2", "xlm-roberta", "xlm-roberta-xl", "xmod"),
     "XLNet": ("xlnet",),
 }
-_BY_MODEL = {model: name for name, models in _OF_MODELS.items() for model in models}
+BY_MODEL = {model: name for name, models in _OF_MODELS.items() for model in models}
 """The class by ``model_type``, as ``AutoTokenizer`` has it."""
 
 
@@ -267,29 +262,3 @@ def class_of(beside: Mapping[str, bytes]) -> str | None:
             field=f"{CONFIG}.tokenizer_class",
         )
     return kind
-
-
-def with_class(beside: Mapping[str, bytes], model_config: bytes | None) -> dict[str, bytes]:
-    """Write the class into the tokenizer's configuration, if only the model's names it.
-
-    Raises:
-        Unsupported: the model's tokenizer is not known.
-    """
-    found = dict(beside)
-    config = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
-    if model_config is None or not isinstance(config, dict) or config.get("tokenizer_class") is not None:
-        return found
-    model = load({MODEL_CONFIG: model_config}, MODEL_CONFIG)
-    named, kind = model.peek("tokenizer_class"), model.peek("model_type")
-    if not isinstance(named, str):
-        if not isinstance(kind, str):
-            return found
-        if kind not in _BY_MODEL:
-            raise Unsupported(
-                f"{MODEL_CONFIG} is of the model {kind[:80]}, and it is not known whether its tokenizer gives other "
-                "ids than the SentencePiece model; use its tokenizer.json, or name the tokenizer_class in " + CONFIG,
-                field=f"{MODEL_CONFIG}.model_type",
-            )
-        named = f"{_BY_MODEL[kind]}Tokenizer"
-    found[CONFIG] = json.dumps({**config, "tokenizer_class": named}, ensure_ascii=False).encode()
-    return found
