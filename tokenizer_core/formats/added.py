@@ -10,9 +10,13 @@ from tokenizer_core.arguments import holds_surrogate, whole_number
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
+from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 
 if TYPE_CHECKING:
     from tokenizer_core._kernel import Vocabulary
+
+
+_BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def read_added_token(value: object, path: str, *, id: int | None = None) -> AddedToken:
@@ -49,21 +53,36 @@ def _number(value: object, path: str) -> int:
     return identifier(value if number is None else number, path)
 
 
-def reserve(vocabulary: Vocabulary, tokens: Sequence[AddedToken], *, ignore_merges: bool = False) -> Vocabulary:
+def reserve(
+    vocabulary: Vocabulary, tokens: Sequence[AddedToken], *, ignore_merges: bool = False, byte_fallback: bool = False
+) -> Vocabulary:
     """Check the tokens, in the order of their file, and leave out the entries that are only their literals.
 
     Where pieces are taken whole (``ignore_merges``) text becomes an entry of a token that is not special also where its
-    literal does not match, as behind a normalizer, so that it is more than a literal.
+    literal does not match, as behind a normalizer, so that it is more than a literal. So are the entries of bytes
+    (``byte_fallback``), which unknown characters become.
     """
     kept = {token.id for token in tokens if ignore_merges and not token.special}
+    if byte_fallback:
+        kept |= {token.id for token in tokens if token.content in _BYTES}
     return vocabulary.reserve([(token.id, token.content) for token in tokens], kept)
 
 
 def reserved(parts: TokenizerParts) -> TokenizerParts:
     """Return parts that somebody put together as readers of files return them: see ``reserve``."""
     config = parts.config
-    vocabulary = reserve(parts.vocabulary, config.added_tokens, ignore_merges=config.ignore_merges)
+    vocabulary = reserve(
+        parts.vocabulary,
+        config.added_tokens,
+        ignore_merges=config.ignore_merges,
+        byte_fallback=has_byte_fallback(config.model),
+    )
     return dataclasses.replace(parts, vocabulary=vocabulary)
+
+
+def has_byte_fallback(model: Model) -> bool:
+    """Tell whether unknown characters become the entries of their bytes."""
+    return isinstance(model, CharBpe | Unigram | Symbols) and model.byte_fallback
 
 
 def given_ids(

@@ -17,7 +17,7 @@ from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_gpt2
-from tokenizer_core.formats.added import given_ids, read_added_token, reserve
+from tokenizer_core.formats.added import given_ids, has_byte_fallback, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_decoders import read_decoder
@@ -78,7 +78,8 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
         raise unsupported("version", version, "1.0")
     part = read_model(Fields(fields.any("model"), "model"), vocabulary)
     added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
-    entries, vocabulary = vocabulary, reserve(vocabulary, added, ignore_merges=part.ignore_merges)
+    entries, fallback = vocabulary, has_byte_fallback(part.model)
+    vocabulary = reserve(vocabulary, added, ignore_merges=part.ignore_merges, byte_fallback=fallback)
     _check_numbers(entries, added)
     is_byte_level = isinstance(part.model, ByteBpe)
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"), is_byte_level=is_byte_level)

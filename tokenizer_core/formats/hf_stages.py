@@ -110,16 +110,11 @@ def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[Pret
     """Read the pretokenizers, and whether a space is put before the text.
 
     Args:
-        is_byte_level: entries are read as bytes: then ``ByteLevel`` is the last, and no stage of its own.
+        is_byte_level: entries are read as bytes: then ``ByteLevel`` is the last stage, and none of its own.
     """
     stages: list[PretokenizerStage] = []
     prefix_space: bool | None = None
     for kind, fields in flat(value, "pre_tokenizer", "pretokenizers"):
-        if prefix_space is not None:
-            raise Unsupported(
-                f"{fields.path} stands behind ByteLevel, where it would cut bytes instead of characters; put it before",
-                field=fields.path,
-            )
         match kind:
             case "ByteLevel":
                 if is_byte_level:

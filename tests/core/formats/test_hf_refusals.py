@@ -37,15 +37,6 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         document(
             pre_tokenizer={
                 "type": "Sequence",
-                "pretokenizers": [BYTE_LEVEL, {"type": "Digits", "individual_digits": True}],
-            }
-        ),
-        "pre_tokenizer.pretokenizers[1]",
-    ),
-    (
-        document(
-            pre_tokenizer={
-                "type": "Sequence",
                 "pretokenizers": [
                     {"type": "Digits", "individual_digits": True},
                     BYTE_LEVEL | {"add_prefix_space": True},

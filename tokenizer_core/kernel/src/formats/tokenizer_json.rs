@@ -58,18 +58,23 @@ fn missing(field: &str) -> Error {
     Error::new(Code::InvalidFile, format!("the file has no {field} as its model.type has")).at_field(field)
 }
 
-/// Whether text is written in the byte alphabet before it comes to the model.
+/// Whether text is written in the byte alphabet as the last step before it comes to the model. Where it is written so
+/// earlier, the stages behind see that alphabet, and entries are texts in it.
 fn is_byte_level(document: &Map<String, Value>) -> bool {
-    fn names(stage: &Value) -> bool {
-        match stage {
-            Value::Object(fields) => {
-                fields.get("type").is_some_and(|kind| kind == "ByteLevel") || fields.values().any(names)
-            }
-            Value::Array(items) => items.iter().any(names),
-            _ => false,
-        }
+    let kinds = |key: &str, list: &str| document.get(key).map_or_else(Vec::new, |stage| kinds(stage, list));
+    let is_alphabet = |kind: &&str| *kind == "ByteLevel";
+    let cuts = kinds("pre_tokenizer", "pretokenizers");
+    cuts.last().is_some_and(is_alphabet)
+        && cuts.iter().filter(|kind| is_alphabet(kind)).count() == 1
+        && !kinds("normalizer", "normalizers").iter().any(|kind| is_alphabet(&kind))
+}
+
+/// The types of a stage, or of the stages of a sequence in their order.
+fn kinds<'v>(stage: &'v Value, list: &str) -> Vec<&'v str> {
+    match (stage.get("type").and_then(Value::as_str), stage.get(list).and_then(Value::as_array)) {
+        (Some("Sequence"), Some(stages)) => stages.iter().flat_map(|stage| kinds(stage, list)).collect(),
+        (kind, _) => kind.into_iter().collect(),
     }
-    ["normalizer", "pre_tokenizer"].iter().any(|key| document.get(*key).is_some_and(names))
 }
 
 /// Whether entries begin or end with what says where in a word they stand.
