@@ -32,6 +32,7 @@ from service.registry.registry import Registry
 from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
+    compare,
     count,
     decode,
     docs,
@@ -76,6 +77,7 @@ _ROUTES = (
     count,
     render,
     explain,
+    compare,
     vllm,
     sglang,
     openai,

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from tokenizer_core.chat.responding import ChatAnswers, ChatRoute
     from tokenizer_core.chat.templates import ContentFormat
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
+    from tokenizer_core.comparing import MAX_COMPARED, Comparison, TextCost, TokenizerSummary, compare
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
@@ -100,6 +101,7 @@ __all__ = [
     "CACHE_BYTES",
     "FORMATS",
     "MAX_CACHE_BYTES",
+    "MAX_COMPARED",
     "MAX_EXPLAINED",
     "MAX_LENGTH",
     "MAX_NBEST",
@@ -118,6 +120,7 @@ __all__ = [
     "ChatRenderer",
     "ChatRoute",
     "CheckReport",
+    "Comparison",
     "ContentFormat",
     "ContinuedChat",
     "CorpusError",
@@ -184,11 +187,13 @@ __all__ = [
     "TemplateMissing",
     "TemplateUnsupported",
     "TemplateUntrackable",
+    "TextCost",
     "TieBreak",
     "TokdError",
     "TokenFiles",
     "TokenRows",
     "Tokenizer",
+    "TokenizerSummary",
     "TrainSettings",
     "TrainedOn",
     "TrainingReport",
@@ -203,6 +208,7 @@ __all__ = [
     "block_hashes",
     "check",
     "check_artifact",
+    "compare",
     "continue_chat",
     "counted",
     "did_you_mean",
@@ -249,6 +255,7 @@ _LATER = {
         "chat.templates": ("ContentFormat",),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "chat.content_parts": ("media_of",),
+        "comparing": ("MAX_COMPARED", "Comparison", "TextCost", "TokenizerSummary", "compare"),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
         "corpus.reading": ("CorpusFormat", "OnError"),

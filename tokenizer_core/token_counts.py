@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import regex
@@ -50,6 +50,15 @@ class Fertility:
         return asdict(self) | ratios
 
 
+def word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the place of every word by Unicode's default boundaries (UAX 29), half-open, in characters."""
+    start = 0
+    for part in _BOUNDARY.split(text):
+        if _WORD.search(part):
+            yield start, start + len(part)
+        start += len(part)
+
+
 def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
     """Count the tokens of texts, in which literals of special tokens are ordinary text.
 
@@ -69,7 +78,7 @@ def fertility(tokenizer: Tokenizer, texts: Iterable[str]) -> Fertility:
         tokens += tokenizer.count(text, special_tokens="text")
         size += len(text.encode())
         characters += len(text)
-        words += sum(1 for part in _BOUNDARY.split(text) if _WORD.search(part))
+        words += sum(1 for _ in word_spans(text))
     return Fertility(tokens, size, characters, words)
 
 

@@ -23,6 +23,7 @@ NEEDS: Mapping[str, Need] = {
     "/render": ENCODE,
     "/explain": ENCODE,
     "/pack": ENCODE,
+    "/compare": ENCODE,
     "/tokenize": ENCODE,
     "/detokenize": ENCODE,
     "/v1/tokenize": ENCODE,

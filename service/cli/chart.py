@@ -11,6 +11,10 @@ WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 52, 56
 BAR, GAP = 22, 10
 LABEL = 190
+LABELLED = 26
+"""The most characters of a name before a row."""
+
+ROW = 24
 VALUE = 150
 COLOURS = ("#2563a8", "#c2571a", "#2f855a", "#8b3fa0", "#8a6d1d", "#a32c4f")
 OTHER = "#9aa5b1"
@@ -112,6 +116,45 @@ def groups(title: str, values: Mapping[str, Mapping[str, float]], unit: str) -> 
             parts += _bar(top, name, value, scale, OTHER if index else COLOURS[0])
         top += BAR + GAP
     return _document(WIDTH, top + 16, parts)
+
+
+def dots(title: str, values: Mapping[str, Mapping[str, float | None]], unit: str) -> str:
+    """Draw a row for each name with a dot for each series, which are told apart by colour and then by form."""
+    series = list(dict.fromkeys(name for row in values.values() for name in row))
+    scale = Axis.over(unit, [value for row in values.values() for value in row.values() if value is not None])
+    top, across = TOP + ROW * len(series), WIDTH - LABEL - RIGHT
+    bottom = top + ROW * len(values)
+    parts = [_text(WIDTH / 2, 24, title, anchor="middle", bold=True)]
+    for index, name in enumerate(series):
+        parts.append(_mark(LABEL + 6, TOP + ROW * index - 4, index))
+        parts.append(_text(LABEL + 18, TOP + ROW * index, name, anchor="start"))
+    for value in scale.ticks():
+        at = LABEL + across * scale.share(value)
+        parts.append(_line(at, top - ROW / 2, at, bottom))
+        parts.append(_text(at, bottom + 18, number(value), anchor="middle"))
+    parts.append(_text(LABEL + across / 2, bottom + 38, scale.label, anchor="middle"))
+    for row, (name, costs) in enumerate(values.items()):
+        middle = top + ROW * row + ROW / 2
+        placed = [
+            (LABEL + across * scale.share(value), series.index(each))
+            for each, value in costs.items()
+            if value is not None
+        ]
+        shown = name if len(name) <= LABELLED else f"{name[: LABELLED - 1]}…"
+        parts.append(_text(LABEL - 12, middle + 4, shown, anchor="end"))
+        if placed:
+            parts.append(_line(min(placed)[0], middle, max(placed)[0], middle))
+        # The first is drawn last: where dots lie on each other, it is the one that the others are compared with.
+        parts += [_mark(at, middle, index) for at, index in reversed(placed)]
+    return _document(WIDTH, bottom + 52, parts)
+
+
+def _mark(x: float, y: float, index: int) -> str:
+    colour, form = COLOURS[index % len(COLOURS)], index // len(COLOURS) % 3
+    if form == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
+    turn = f' transform="rotate(45 {x:.1f} {y:.1f})"' if form == 2 else ""
+    return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" fill="{colour}"{turn}/>'
 
 
 def _bar(top: float, name: str, value: float, scale: Axis, colour: str) -> list[str]:

@@ -21,6 +21,7 @@ COMMANDS = {
     "export": "export_artifact",
     "inspect": "inspect",
     "check": "check",
+    "compare": "compare",
     "verify": "verify",
     "key": "key",
     "train": "train",

@@ -11,7 +11,7 @@ from typing import Any
 
 from service.cli import chart
 from service.cli.options import place
-from service.cli.streams import decode_utf8, printable, read_file, usage
+from service.cli.streams import aligned, decode_utf8, printable, read_file, usage
 from tokenizer_core import Tokenizer, TrainingReport, fertility_by_language
 
 SHOWN_TOKENS = 10
@@ -186,14 +186,8 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
     """Write the short report for the terminal."""
     longest = ", ".join(json.dumps(token, ensure_ascii=False) for token in document["longest_tokens"][:SHOWN_TOKENS])
     lines = [("artifact", str(output)), *rows(document), ("longest", longest), ("report", str(folder / "report.md"))]
-    table = fertility_table(document)
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     shown = [f"{label:<11} {printable(value)}" for label, value in lines]
-    shown.append("")
-    for name, *cells in table:
-        aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
-        shown.append("  ".join([f"{name:<{widths[0]}}", *aligned]))
-    return "\n".join(shown)
+    return "\n".join([*shown, "", *aligned(fertility_table(document))])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -25,7 +25,18 @@ import orjson
 
 from service.client import calls
 from service.client import jobs as job_calls
-from service.client.answers import Answer, Count, Decoded, Encoding, Job, JobPage, Places, Rendered, TokenizerInfo
+from service.client.answers import (
+    Answer,
+    Compared,
+    Count,
+    Decoded,
+    Encoding,
+    Job,
+    JobPage,
+    Places,
+    Rendered,
+    TokenizerInfo,
+)
 from service.client.arguments import headers_of, timeout_of, transport_of, url_of, whole_of
 from service.client.batches import in_parts
 from service.client.call import Call
@@ -52,6 +63,7 @@ __all__ = [
     "AsyncClient",
     "Call",
     "Client",
+    "Compared",
     "Count",
     "Decoded",
     "Encoding",
@@ -120,6 +132,7 @@ class _Methods:
     count_batch = _Method(calls.count_batch)
     offsets = _Method(calls.offsets)
     offsets_batch = _Method(calls.offsets_batch)
+    compare = _Method(calls.compare)
     decode = _Method(calls.decode)
     decode_batch = _Method(calls.decode_batch)
     tokenizers = _Method(calls.tokenizers)

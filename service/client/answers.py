@@ -42,6 +42,24 @@ class Answer(Fields):
         super().__init__(fields)
 
 
+class Compared(Fields):
+    """Tokenizers on the same texts.
+
+    Attributes:
+        context: tokens of the first tokenizer that fill a context.
+        tokenizers: each with its vocabulary's measures.
+        texts: by name, each with its size and its costs, one for each tokenizer.
+    """
+
+    context: int
+    tokenizers: list[dict[str, Any]]
+    texts: dict[str, dict[str, Any]]
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.tokenizers = fields["tokenizers"]
+        super().__init__(fields)
+
+
 class Encoding(Answer):
     """Of one text or chat: what ``parts`` asked for, by default ``ids`` and ``count``."""
 

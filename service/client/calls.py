@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.client.answers import Answer, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
+from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.client.batches import json_rows
 from service.client.call import Call, Rows
@@ -313,6 +313,14 @@ def offsets_batch(
     """Return the span of every token of many texts."""
     body = {"text": several(texts), "target_spans": target_spans, **options}
     return json_rows(Call("POST", "/offsets", rows_of(Places), body), (*_TEXTS, "target_spans"))
+
+
+def compare(
+    tokenizers: Sequence[str], texts: Mapping[str, str | Sequence[str]] | None = None, *, context: int | None = None
+) -> Call[Compared]:
+    """Measure tokenizers on the same texts; by default two sentences in twenty languages."""
+    named = several(tokenizers, "tokenizers")
+    return Call("POST", "/compare", Compared, {"tokenizers": named, "texts": texts, "context": context})
 
 
 def decode(ids: Ids, **options: Unpack[StreamOptions]) -> Call[Decoded]:

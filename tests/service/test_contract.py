@@ -22,6 +22,7 @@ POSTS = (
     "/render",
     "/explain",
     "/pack",
+    "/compare",
     "/tokenize",
     "/detokenize",
     "/v1/tokenize",

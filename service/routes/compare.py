@@ -1,0 +1,43 @@
+"""``POST /compare``: tokenizers measured on the same texts."""
+
+from __future__ import annotations
+
+import orjson
+from fastapi import FastAPI
+
+from service.errors import ServiceError, from_core
+from service.http.response_json import Answer, report_bytes
+from service.routes.json_route import post
+from service.schemas.comparing import MAX_CHARACTERS, CompareAnswer, CompareRequest
+from service.state import State
+from tokenizer_core import TokdError, Tokenizer, compare
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route."""
+    post(app, state, "/compare", compare_tokenizers, CompareRequest, CompareAnswer)
+
+
+def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
+    """Measure tokenizers: what each text costs with each, and how much of their vocabularies they use and share."""
+    tokenizers = [_opened(state, reference, at) for at, reference in enumerate(body.tokenizers or [None])]
+    texts = body.texts and {name: [given] if isinstance(given, str) else given for name, given in body.texts.items()}
+    size = sum(len(text) for given in (texts or {}).values() for text in given)
+    if size > MAX_CHARACTERS:
+        detail = f"the texts have {size} characters, more than {MAX_CHARACTERS}; send a part, or use tokd compare"
+        raise ServiceError("too_many_items", detail, "texts")
+    # Nothing is made between two texts, but there the work ends if nobody waits for it any more.
+    try:
+        found = compare(tokenizers, texts, context=body.context, on_step=lambda: report_bytes(0))
+    except TokdError as error:
+        raise from_core(error, "texts") from error
+    tokens = sum(cost.tokens for costs in found.costs.values() for cost in costs if cost is not None)
+    return Answer([orjson.dumps(found.to_dict())], tokens, tokenizers[0].hash)
+
+
+def _opened(state: State, reference: str | None, at: int) -> Tokenizer:
+    try:
+        return state.registry.get(reference).tokenizer
+    except ServiceError as error:
+        error.path = f"tokenizers[{at}]"
+        raise

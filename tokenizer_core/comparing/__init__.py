@@ -1,0 +1,9 @@
+"""Compare tokenizers: what texts cost with each, and what their vocabularies share.
+
+``measures`` are those of one tokenizer on some texts, ``entries`` those of vocabularies, ``comparison`` brings several
+tokenizers together.
+"""
+
+from tokenizer_core.comparing.comparison import MAX_COMPARED, Comparison, TextCost, TokenizerSummary, compare
+
+__all__ = ["MAX_COMPARED", "Comparison", "TextCost", "TokenizerSummary", "compare"]
