@@ -118,7 +118,7 @@ def create_app(settings: Settings | None = None) -> App:
             limits=Limits(settings),
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
-            guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings)),
+            guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers),
             access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
         )
     )
@@ -192,6 +192,7 @@ class App(FastAPI):
 
     def _note(self, log_entry: LogEntry, seconds: float) -> None:
         state = self.tokd
+        state.guard.spend(log_entry.key, log_entry.tokens)
         state.metrics.record(log_entry, seconds, state.limits)
         if state.access_log is not None:
             state.access_log.add(log_entry, seconds)
@@ -279,6 +280,7 @@ class _Guarded:
         if self._guard is not None:
             scope["identity"] = identity = self._guard.require(self._need, scope["headers"])
             scope["log_entry"].key = identity.key
+            self._guard.admit(identity)
         if self._need is OPEN:
             # Monitors add what they like, such as the time to get past caches; none of it is read.
             scope["query_string"] = b""

@@ -73,6 +73,7 @@ PROBLEMS: dict[str, Problem] = {
     "path_forbidden": Problem(422, "jobs may not read this path"),
     "query_too_large": Problem(414, "the query of the URL is larger than this server takes"),
     "queue_full": Problem(429, "no more training jobs can wait"),
+    "rate_limited": Problem(429, "this key has asked for as much as it may"),
     "request_timeout": Problem(408, "the request body did not arrive in time"),
     "reserved_literal": Problem(422, "the text holds the literal of a special token"),
     "row_too_long": Problem(422, "an example has more tokens than a pack"),

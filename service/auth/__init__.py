@@ -5,6 +5,7 @@ from service.auth.guard import Guard
 from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, SCOPES, Identity, Scope
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
+from service.auth.rates import Rates
 from service.auth.route_scopes import ANY_HOST, NEEDS, OPEN, Need
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Identity",
     "InvalidKeys",
     "Need",
+    "Rates",
     "Scope",
     "check_name",
     "digest",

@@ -17,6 +17,7 @@ from pathlib import Path
 from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, Identity
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, Keys, digest, parse
+from service.auth.rates import Meter
 from service.auth.route_scopes import OPEN, Need
 from service.errors import ServiceError
 from service.request_log import Headers
@@ -37,15 +38,19 @@ class Guard:
         path: the file of keys; without one, everybody may do everything.
         note: called with the number of keys in force and whether the file is broken, whenever that changes.
         hosts: the names by which the server may be asked; without them, by any.
+        processes: over how many processes the limits of keys are shared out.
 
     Raises:
         InvalidSetting: the file cannot be used at the start.
     """
 
-    def __init__(self, path: str | None, note: Callable[[int, bool], None], hosts: Hosts | None = None) -> None:
+    def __init__(
+        self, path: str | None, note: Callable[[int, bool], None], hosts: Hosts | None = None, processes: int = 1
+    ) -> None:
         self._path = None if path is None else Path(path)
         self._hosts = hosts
-        self._note = note
+        self._note, self._processes = note, processes
+        self.meters: dict[str, Meter] = {}
         self._keys = Keys(())
         self._known: dict[bytes, Identity] = {}
         self._seen: tuple[int, ...] | None = None
@@ -86,6 +91,30 @@ class Guard:
             challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{" ".join(scopes)}"'
             raise ServiceError("forbidden", detail, headers=_challenge(challenge))
         return identity
+
+    def admit(self, identity: Identity) -> None:
+        """Count a request of a key that has limits.
+
+        Errors:
+            ``rate_limited``
+        """
+        if identity.rates.are_limited:
+            self.meters[identity.name].admit()
+
+    def has_room(self, identity: Identity) -> bool:
+        """Tell whether a request would be admitted."""
+        return not identity.rates.are_limited or self.meters[identity.name].has_room()
+
+    def spend(self, key: str, tokens: int) -> None:
+        """Count the tokens of an answer to a key of this name."""
+        meter = self.meters.get(key)
+        if meter is not None:
+            meter.spend(tokens)
+
+    def headers(self, key: str) -> tuple[tuple[bytes, bytes], ...]:
+        """Return what an answer says of the limits of a key of this name."""
+        meter = self.meters.get(key)
+        return () if meter is None else meter.headers()
 
     def _identify(self, key: bytes) -> Identity:
         # A digest tells nothing of its key, so it may be looked up in a table, however long that takes. Only keys of
@@ -130,6 +159,13 @@ class Guard:
         self._data = data
         keys = parse(data)
         self._keys, self._known, self._complaint = keys, {}, ""
+        # Who had limits before and has the same now goes on with what is left.
+        self.meters = {
+            name: self.meters[name]
+            if name in self.meters and self.meters[name].rates == rates
+            else Meter(rates, self._processes)
+            for name, rates in keys.rates.items()
+        }
         self._note(len(keys), False)
         _log.info("keys %s: %d keys are in force", path, len(keys))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from service.auth.rates import UNLIMITED, Rates
+
 Scope = Literal["encode", "train", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -18,6 +20,7 @@ class Identity:
 
     name: str
     scopes: frozenset[Scope]
+    rates: Rates = UNLIMITED
 
     @property
     def owner(self) -> str | None:

@@ -8,7 +8,8 @@ salted hashes protect passwords, which can be guessed, and would cost every requ
     scopes = ["encode"]
     hash = "sha256:..."
 
-Two entries may have one name: the old key and the new one, while callers change over.
+Two entries may have one name: the old key and the new one, while callers change over. They have one limit together:
+``requests_per_second`` and ``tokens_per_second``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from hmac import compare_digest
 from typing import Any
 
 from service.auth.identity import LOCAL_NAME, SCOPES, Identity, Scope
+from service.auth.rates import UNLIMITED, Rates
 from service.errors import quote
 
 PREFIX = "tokd_"
@@ -30,9 +32,12 @@ SECRET_BYTES = 32
 MAX_FILE_BYTES = 256 << 10
 """Some 1,500 keys; a file of this size is read in a tenth of a second."""
 
+MAX_RATE = 10**12
+
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
 _FIELDS = ("name", "scopes", "hash")
+_LIMITS = ("requests_per_second", "tokens_per_second")
 
 
 class InvalidKeys(ValueError):
@@ -47,6 +52,11 @@ class Keys:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def rates(self) -> dict[str, Rates]:
+        """The limits by name, of those that have any."""
+        return {identity.name: identity.rates for _, identity in self._entries if identity.rates.are_limited}
 
     def find(self, digest: bytes) -> Identity | None:
         """Return whose key has this digest, in a time that depends only on the number of keys."""
@@ -67,7 +77,7 @@ def digest(key: bytes) -> bytes:
     return hashlib.sha256(key).digest()
 
 
-def entry(name: str, scopes: Sequence[Scope], key: str) -> str:
+def entry(name: str, scopes: Sequence[Scope], key: str, rates: Rates = UNLIMITED) -> str:
     """Write the entry of a key as TOML.
 
     Raises:
@@ -76,7 +86,9 @@ def entry(name: str, scopes: Sequence[Scope], key: str) -> str:
     check_name(name, "the name")
     listed = ", ".join(f'"{scope}"' for scope in scopes)
     hashed = digest(key.encode("ascii")).hex()
-    return f'[[key]]\nname = "{name}"\nscopes = [{listed}]\nhash = "sha256:{hashed}"\n'
+    given = zip(_LIMITS, (rates.requests, rates.tokens), strict=True)
+    limits = "".join(f"{field} = {rate:g}\n" for field, rate in given if rate is not None)
+    return f'[[key]]\nname = "{name}"\nscopes = [{listed}]\nhash = "sha256:{hashed}"\n{limits}'
 
 
 def check_name(name: str, where: str) -> None:
@@ -113,8 +125,11 @@ def parse(data: bytes) -> Keys:
     if not isinstance(listed, list) or not listed:
         raise InvalidKeys("the file lists no [[key]]")
     found: dict[bytes, Identity] = {}
+    limits: dict[str, Rates] = {}
     for index, item in enumerate(listed):
         hashed, identity = _read(item, f"key[{index}]")
+        if limits.setdefault(identity.name, identity.rates) != identity.rates:
+            raise InvalidKeys(f"key[{index}] has other limits than the entry of the same name before it; give both one")
         if hashed in found:
             raise InvalidKeys(f"key[{index}].hash is there twice; every key has one entry")
         found[hashed] = identity
@@ -125,8 +140,8 @@ def _read(item: Any, where: str) -> tuple[bytes, Identity]:
     if not isinstance(item, dict):
         raise InvalidKeys(f"{where} is not a table; keys are listed as [[key]]")
     for field in item:
-        if field not in _FIELDS:
-            raise InvalidKeys(f"{where}.{quote(field)} is not a field; a key has {', '.join(_FIELDS)}")
+        if field not in _FIELDS + _LIMITS:
+            raise InvalidKeys(f"{where}.{quote(field)} is not a field; a key has {', '.join(_FIELDS + _LIMITS)}")
     name, scopes, hashed = (item.get(field) for field in _FIELDS)
     if not isinstance(name, str):
         raise InvalidKeys(f"{where}.name must be a string")
@@ -136,4 +151,12 @@ def _read(item: Any, where: str) -> tuple[bytes, Identity]:
     match = _HASH.fullmatch(hashed) if isinstance(hashed, str) else None
     if match is None:
         raise InvalidKeys(f"{where}.hash must be sha256: and 64 hexadecimal digits, never a key itself")
-    return bytes.fromhex(match[1]), Identity(name, frozenset(scopes))
+    rates = Rates(*(_rate(item.get(field), f"{where}.{field}") for field in _LIMITS))
+    return bytes.fromhex(match[1]), Identity(name, frozenset(scopes), rates)
+
+
+def _rate(value: Any, where: str) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value <= MAX_RATE):
+        raise InvalidKeys(f"{where} must be a number above 0, at most {MAX_RATE}")
+    return None if value is None else float(value)

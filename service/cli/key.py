@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import re
 from collections.abc import Callable
 
-from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, check_name, digest, entry, new_key, parse
+from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, Rates, check_name, digest, entry, new_key, parse
 from service.cli.options import Parser
 from service.cli.streams import CommandError, reason, write_json, write_line
 
@@ -30,6 +31,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         choices=SCOPES,
         help="what the key may do; repeatable. admin may do everything and sees the jobs of all",
     )
+    for name, what in (("requests", "requests"), ("tokens", "ids, in or out,")):
+        new.add_argument(
+            f"--{name}-per-second", type=_rate, metavar="N", help=f"{what} of all keys of this name in a second"
+        )
     new.add_argument("--file", metavar="FILE", help="add the entry to this file of keys, which is made if need be")
     new.add_argument("--json", action="store_true", help="print JSON")
     new.set_defaults(run=run)
@@ -39,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Make a key, write its entry, print both or, where the entry went into a file, the key."""
     key = new_key()
     scopes = sorted(set(args.scopes), key=SCOPES.index)
-    written = entry(args.name, scopes, key)
+    written = entry(args.name, scopes, key, Rates(args.requests_per_second, args.tokens_per_second))
 
     def show() -> None:
         if args.json:
@@ -81,6 +86,12 @@ def _append(file: str, written: str, show: Callable[[], None]) -> None:
         raise CommandError("unwritable_output", f"{file}: {reason(error)}") from None
     if failed is not None:
         raise failed
+
+
+def _rate(text: str) -> float:
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) is None or not float(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return float(text)
 
 
 def _name(text: str) -> str:

@@ -18,7 +18,11 @@ _SPREAD = 0.25
 
 def pause_after(answer: httpx.Response, attempt: int, tries: int) -> float | None:
     """Return the seconds to wait before a request is sent again, or ``None`` if the answer is final."""
-    if answer.status_code != 503 or attempt >= tries or not isinstance(from_answer(answer), Saturated):
+    if answer.status_code not in (429, 503) or attempt >= tries:
+        return None
+    error = from_answer(answer)
+    # A full queue of jobs stays full for longer than anyone waits.
+    if not isinstance(error, Saturated) or (answer.status_code == 429 and error.code != "rate_limited"):
         return None
     seconds = retry_after(answer)
     if seconds is None:

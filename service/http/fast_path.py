@@ -139,7 +139,10 @@ class FastPath:
         key = ""
         try:
             if self._guard is not None:
-                key = self._guard.require(self._need, headers).key
+                identity = self._guard.require(self._need, headers)
+                key = identity.key
+                if not self._guard.has_room(identity):
+                    return None
             answer = self._plain.answer(body, may_take_long=False)
         except Exception:
             # The route meets the same error again, and answers it.
@@ -149,9 +152,12 @@ class FastPath:
             return None
         (block,) = answer.blocks
         counted = size, len(block), 0, 0, False, answer.tokens, answer.tokenizer
-        trace = trace_of(headers)
+        trace = more = trace_of(headers)
+        if self._guard is not None and key in self._guard.meters:
+            self._guard.meters[key].admit()
+            more = (*trace, *self._guard.headers(key))
         self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace), perf_counter() - started)
-        return answer.media_type, block if isinstance(block, bytes) else block.data, trace
+        return answer.media_type, block if isinstance(block, bytes) else block.data, more
 
 
 MOST_IN_A_ROW = 16

@@ -144,6 +144,8 @@ class JsonRoute(APIRoute):
             await send_refusal(refuse(error, self.dialect, self.link_root), log_entry, receive, send, self.limits)
             return
         log_entry.status, log_entry.tokens, log_entry.tokenizer = 200, answer.tokens, answer.tokenizer
+        if self.guard is not None and log_entry.key in self.guard.meters:
+            answer = answer._replace(headers=(*answer.headers, *self.guard.headers(log_entry.key)))
         blocks = answer.blocks
         log_entry.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
         if len(blocks) == 1 and size <= COPIED_BYTES:
@@ -172,7 +174,9 @@ class JsonRoute(APIRoute):
     async def _answer(self, scope: Scope, receive: Receive, log_entry: LogEntry) -> Answer:
         limits = self.limits
         if self.guard is not None:
-            log_entry.key = self.guard.require(self.need, scope["headers"]).key
+            identity = self.guard.require(self.need, scope["headers"])
+            log_entry.key = identity.key
+            self.guard.admit(identity)
         if scope["query_string"] and self.dialect is None:
             refuse_unknown_query(scope["query_string"], ())
         log_entry.until = deadline(scope["headers"])
