@@ -84,7 +84,12 @@ if TYPE_CHECKING:
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
-    from tokenizer_core.token_files import EndOfText, TokenFiles, encode_corpus
+    from tokenizer_core.token_files.checking import TokenFilesReport, check_token_files
+    from tokenizer_core.token_files.layouts import LayoutName
+    from tokenizer_core.token_files.layouts.layout import Dtype
+    from tokenizer_core.token_files.manifest import TokenFiles, is_token_files, read_token_files
+    from tokenizer_core.token_files.recipe import EndOfText
+    from tokenizer_core.token_files.run import EncodingProgress, encode_corpus
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
     from tokenizer_core.training.plans import TrainingWarning
@@ -130,10 +135,12 @@ __all__ = [
     "CorpusTooLarge",
     "Counts",
     "Cut",
+    "Dtype",
     "EmptyCorpus",
     "EncodedBatch",
     "EncodedChat",
     "EncodedPair",
+    "EncodingProgress",
     "EndOfText",
     "Explainer",
     "Fertility",
@@ -149,6 +156,7 @@ __all__ = [
     "InvalidOption",
     "InvalidSettings",
     "InvalidUnicode",
+    "LayoutName",
     "Message",
     "MessageNotRendered",
     "Method",
@@ -191,6 +199,7 @@ __all__ = [
     "TieBreak",
     "TokdError",
     "TokenFiles",
+    "TokenFilesReport",
     "TokenRows",
     "Tokenizer",
     "TokenizerSummary",
@@ -208,6 +217,7 @@ __all__ = [
     "block_hashes",
     "check",
     "check_artifact",
+    "check_token_files",
     "compare",
     "continue_chat",
     "counted",
@@ -216,6 +226,7 @@ __all__ = [
     "extend",
     "fertility",
     "fertility_by_language",
+    "is_token_files",
     "media_of",
     "overlapping",
     "pack",
@@ -224,6 +235,7 @@ __all__ = [
     "padded_width",
     "plan_packs",
     "prefix_stable",
+    "read_token_files",
     "sample_corpus",
     "shape_rows",
     "steps_bounded",
@@ -261,7 +273,12 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
-        "token_files": ("EndOfText", "TokenFiles", "encode_corpus"),
+        "token_files.checking": ("TokenFilesReport", "check_token_files"),
+        "token_files.layouts": ("LayoutName",),
+        "token_files.layouts.layout": ("Dtype",),
+        "token_files.manifest": ("TokenFiles", "is_token_files", "read_token_files"),
+        "token_files.recipe": ("EndOfText",),
+        "token_files.run": ("EncodingProgress", "encode_corpus"),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),

@@ -412,6 +412,48 @@ class StreamDecoder:
         """The bytes held back: at most three."""
 
 @final
+class DocumentEncoder:
+    """Encode documents one after the other into the bytes of their ids.
+
+    Args:
+        tokenizer: encodes each document by itself.
+        special_tokens: what the literal of a special token in a document means.
+        before: an id that stands before each document; a document without ids has none.
+        after: the same, behind it.
+        id_bytes: of an id: 2, 4 or 8, little-endian.
+        skip_invalid: leave a document out that cannot be read or encoded, rather than fail.
+    """
+
+    def __new__(
+        cls,
+        tokenizer: Codec,
+        special_tokens: str = "reject",
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        id_bytes: int = 4,
+        skip_invalid: bool = False,
+    ) -> DocumentEncoder: ...
+    def encode_lines(
+        self, data: bytes, field: str, *, first_line: int = 1, first_byte: int = 0
+    ) -> tuple[bytes, npt.NDArray[np.int64], int, list[tuple[int, str]]]:
+        """Encode whole lines with a JSON object each, whose string ``field`` is a document.
+
+        Args:
+            first_line: number of the first line in its file.
+            first_byte: where it begins there.
+
+        Returns:
+            The bytes of all ids; how many each document has; the number of lines left out, and the first of these with
+            number and reason.
+
+        Raises:
+            TokdError: with the number of the line as ``row``.
+        """
+
+    def encode_texts(self, texts: Sequence[str]) -> tuple[bytes, npt.NDArray[np.int64], int, list[tuple[int, str]]]:
+        """Encode texts; results and errors are those of ``encode_lines``, with indices for numbers."""
+
 class Counter:
     """Count the pieces of documents over threads of its own; what is counted does not depend on how they came.
 

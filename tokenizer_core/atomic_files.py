@@ -58,6 +58,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     sync_directory(path.parent)
 
 
+def fresh_file(path: Path) -> tuple[Path, BinaryIO]:
+    """Make a file beside ``path``, to be read, written and renamed; nobody sweeps it away while it is open."""
+    fresh, descriptor = _claim(path, _make_file)
+    return fresh, os.fdopen(descriptor, "w+b")
+
+
 @contextlib.contextmanager
 def fresh_directory(path: Path) -> Iterator[Path]:
     """Make a directory beside ``path``, to be renamed; what has its name in the end is removed."""
@@ -120,7 +126,7 @@ def _claim(path: Path, make: Callable[[Path], int | None]) -> tuple[Path, int]:
 
 
 def _make_file(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
 def _make_directory(path: Path) -> int | None:

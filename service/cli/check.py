@@ -1,12 +1,14 @@
-"""``tokd check``: the audit of an artifact."""
+"""``tokd check``: the audit of an artifact, or of token files."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from service.cli.options import Parser, whole_number
 from service.cli.streams import write_json, write_line
-from tokenizer_core import CheckReport, check_artifact
+from service.cli.token_files import check_and_show
+from tokenizer_core import CheckReport, check_artifact, is_token_files
 
 _MARKS = {"passed": "passed", "failed": "FAILED", "not_applicable": "-"}
 
@@ -15,17 +17,23 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "check",
-        help="audit an artifact",
-        description="Check the eleven points that go wrong with tokenizers; the exit status is 1 if one fails.",
+        help="audit an artifact or a corpus of tokens",
+        description="Check the eleven points that go wrong with tokenizers, or token files against their manifest; "
+        "the exit status is 1 if something fails.",
     )
-    parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
+    parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory, or one with token files")
     parser.add_argument("--embedding-rows", metavar="N", type=whole_number, help="rows of the model's embedding table")
+    parser.add_argument(
+        "-t", "--tokenizer", metavar="ARTIFACT", help="of token files: the artifact that encodes a sample again"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, with the evidence of every point")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit and print."""
+    if is_token_files(Path(args.artifact)):
+        return check_and_show(Path(args.artifact), args.tokenizer, as_json=args.json)
     report = check_artifact(args.artifact, embedding_rows=args.embedding_rows)
     if args.json:
         write_json(report.to_dict())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
-from service.cli.options import POLICIES, Parser, add_tokenizer, place
+from service.cli.encode_progress import EncodeBar
+from service.cli.options import POLICIES, Parser, add_tokenizer, place, whole_number
 from service.cli.streams import (
     CommandError,
+    note,
     printable,
     reason,
     require_absent,
@@ -16,7 +19,20 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
-from tokenizer_core import EndOfText, Files, Tokenizer, encode_corpus
+from tokenizer_core import (
+    CorpusFormat,
+    Dtype,
+    EndOfText,
+    Files,
+    LayoutName,
+    OnError,
+    TokenFiles,
+    Tokenizer,
+    encode_corpus,
+)
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_PLACES = ("after", "before", "none")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -24,17 +40,31 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "encode-corpus",
         help="encode a corpus into training files",
-        description="Encode every document of text, JSON lines or Parquet into Megatron-LM's files.",
+        description="Encode every document of text, JSON lines or Parquet into the files that a trainer reads.",
     )
     parser.add_argument("corpus", nargs="+", metavar="CORPUS", help="files, directories, glob patterns or URLs")
     parser.add_argument("-o", "--output", type=place, metavar="DIR", required=True, help="the directory to write")
     add_tokenizer(parser)
+    parser.add_argument(
+        "--format", choices=get_args(LayoutName), default="megatron", help="the format to write (default: %(default)s)"
+    )
+    _add_documents(parser)
+    _add_files(parser)
+    _add_run(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_documents(parser: Parser) -> None:
     parser.add_argument("--field", default="text", help="field of a line, column of Parquet (default: %(default)s)")
     parser.add_argument(
+        "--input-format", choices=get_args(CorpusFormat)[:3], help="what the files are, whatever they are called"
+    )
+    parser.add_argument(
         "--eos",
-        choices=get_args(EndOfText),
-        default="after",
-        help="where the end-of-text token stands at each document (default: %(default)s)",
+        type=_end_of_text,
+        metavar="|".join((*_PLACES, "ID")),
+        help="where the end-of-text token stands at each document, or the id to take for it "
+        "(default: where the format's trainer expects it)",
     )
     parser.add_argument(
         "--special-tokens",
@@ -43,33 +73,128 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="what the literal of a special token in a document means: an error, ordinary text, or its id "
         "(default: %(default)s)",
     )
+    parser.add_argument(
+        "--on-error",
+        choices=get_args(OnError),
+        default="stop",
+        help="at a document that cannot be read or encoded: stop, or leave it out and count it (default: %(default)s)",
+    )
+
+
+def _add_files(parser: Parser) -> None:
+    parser.add_argument(
+        "--dtype", choices=("auto", *get_args(Dtype)), default="auto", help="type of the ids (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--shard-bytes",
+        type=_size,
+        metavar="SIZE",
+        default=10**9,
+        help="unpacked bytes of the corpus for each shard, such as 500M (default: 1G)",
+    )
+    parser.add_argument(
+        "--shuffle", type=_seed, metavar="SEED", help="permute the documents of each shard, and the shards"
+    )
+
+
+def _add_run(parser: Parser) -> None:
+    parser.add_argument("--resume", action="store_true", help="keep the parts that a stopped run has finished")
+    parser.add_argument("--join", action="store_true", help="share the work with other runs of the same command")
+    parser.add_argument("--threads", type=whole_number, metavar="N", help="threads that encode (default: one a core)")
+    parser.add_argument(
+        "--memory", type=_size, metavar="SIZE", default=128 * 10**6, help="of what is encoded at once (default: 128M)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+
+
+def _size(text: str) -> int:
+    """Read a number of bytes, such as 500M."""
+    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)B?", text)
+    if found is None or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500M or 1G")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _end_of_text(text: str) -> EndOfText:
+    if re.fullmatch("[0-9]{1,9}", text):
+        return int(text)
+    if text in _PLACES:
+        return cast("EndOfText", text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither {', '.join(_PLACES)} nor an id")
 
 
 def run(args: argparse.Namespace) -> int:
     """Encode, and print what was written."""
     output = Path(args.output)
-    require_absent(output)
+    if not (args.resume or args.join):
+        require_absent(output)
     require_writable(output)
-    files = Files(paths=tuple(args.corpus), field=args.field, column=args.field)
+    files = Files(
+        paths=tuple(args.corpus),
+        format=args.input_format,
+        field=args.field,
+        column=args.field,
+        on_error=args.on_error,
+    )
     tokenizer = Tokenizer.open(args.tokenizer)
+    bar = EncodeBar(quiet=args.quiet)
     try:
-        written = encode_corpus(files, tokenizer, output, eos=args.eos, special_tokens=args.special_tokens)
+        written = encode_corpus(
+            files,
+            tokenizer,
+            output,
+            layout=args.format,
+            eos=args.eos,
+            special_tokens=args.special_tokens,
+            dtype=None if args.dtype == "auto" else args.dtype,
+            shuffle=args.shuffle,
+            shard_bytes=args.shard_bytes,
+            resume=args.resume,
+            join=args.join,
+            threads=args.threads or 0,
+            memory=args.memory,
+            progress=bar,
+        )
+    except FileExistsError as error:
+        raise CommandError("other_run", f"{printable(str(error.filename))}: {reason(error)}") from None
     except OSError as error:
         # What cannot be read is an error of the corpus.
         raise CommandError("unwritable_output", f"cannot write {printable(str(output))}: {reason(error)}") from None
-    if args.json:
+    finally:
+        bar.clear()
+    _say(written, output, as_json=args.json)
+    return 0
+
+
+def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
+    first = written.manifest["first_skipped"]
+    if as_json:
         write_json(
             {
                 "path": str(output),
+                "format": written.layout,
                 "documents": written.documents,
                 "tokens": written.tokens,
+                "shards": len(written.shards),
+                "skipped": written.skipped,
+                "first_skipped": first,
                 "dtype": written.dtype,
-                "tokenizer": tokenizer.hash,
+                "tokenizer": written.tokenizer,
             }
         )
-    else:
-        size = f"{written.documents:,} documents, {written.tokens:,} tokens ({written.dtype})"
-        write_line(f"{size}, written to {printable(str(output))}")
-    return 0
+        return
+    shards = f"{len(written.shards):,} shard{'s' if len(written.shards) != 1 else ''}"
+    size = f"{written.documents:,} documents, {written.tokens:,} tokens ({written.dtype}), {shards}"
+    write_line(f"{size}, written to {printable(str(output))}")
+    if written.skipped:
+        note(f"tokd: {written.skipped:,} documents were left out")
+        for skipped in first:
+            unit = "line" if "line" in skipped else "row"
+            note(f"tokd:   {unit} {skipped[unit]} of {skipped['file']}: {skipped['reason']}")

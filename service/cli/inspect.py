@@ -1,14 +1,16 @@
-"""``tokd inspect``: show the contents of an artifact."""
+"""``tokd inspect``: show the contents of an artifact, or of the token files that ``tokd encode-corpus`` has written."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser
 from service.cli.streams import excerpt, printable, write_json, write_line
-from tokenizer_core import Tokenizer
+from service.cli.token_files import show_token_files
+from tokenizer_core import Tokenizer, is_token_files, read_token_files
 
 LONGEST = 5
 """Number of longest tokens to show."""
@@ -24,16 +26,20 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "inspect",
-        help="show what is in an artifact",
-        description="Show what is in an artifact: its hashes, pipeline, special and longest tokens, and its origin.",
+        help="show what is in an artifact or a corpus of tokens",
+        description="Show what is in an artifact: its hashes, pipeline, special and longest tokens, and its origin; or "
+        "what is in the files that encode-corpus has written.",
     )
-    parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
+    parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory, or one with token files")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Open and describe."""
+    if is_token_files(Path(args.artifact)):
+        show_token_files(read_token_files(Path(args.artifact)), as_json=args.json)
+        return 0
     description = describe(Tokenizer.open(args.artifact))
     if args.json:
         write_json(description)

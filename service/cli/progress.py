@@ -37,8 +37,8 @@ class Bar:
         self._drawn = False
         self.seconds: dict[str, float] = {}
 
-    def __call__(self, progress: Progress) -> None:
-        """Take one report."""
+    def __call__(self, progress: Progress, detail: str = "") -> None:
+        """Take one report; ``detail`` is shown behind it where there is room."""
         now = self._clock()
         self.seconds[progress.phase] = self.seconds.get(progress.phase, 0.0) + now - self._since
         self._since = now
@@ -48,11 +48,11 @@ class Bar:
         rate = self._rate.at(now, progress.done)
         ended = progress.total is not None and progress.done >= progress.total
         if self._live:
-            self._draw(progress, rate)
+            self._draw(progress, rate, detail)
         elif now >= self._next_plain or (ended and not self._rate.ended):
             self._next_plain = now + PLAIN_INTERVAL
             self._rate.ended = ended
-            self._write(line(progress, rate) + "\n")
+            self._write("  ".join(filter(None, (line(progress, rate), detail))) + "\n")
 
     def clear(self) -> None:
         """Take the line away, so that others can be written."""
@@ -60,9 +60,11 @@ class Bar:
             self._write("\r\x1b[K")
             self._drawn = False
 
-    def _draw(self, progress: Progress, rate: float | None) -> None:
+    def _draw(self, progress: Progress, rate: float | None, detail: str) -> None:
         room = max(1, shutil.get_terminal_size().columns - 1)
-        text = line(progress, rate, bar=True)
+        text = "  ".join(filter(None, (line(progress, rate, bar=True), detail)))
+        if len(text) > room:
+            text = line(progress, rate, bar=True)
         if len(text) > room:
             text = line(progress, rate)[:room]
         self._write("\r\x1b[K" + text)

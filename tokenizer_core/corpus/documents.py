@@ -1,88 +1,134 @@
-"""Read the documents of files one batch after the other, each with its place."""
+"""Read the documents of a file in blocks, each with its place; a file of lines can be read from a place on."""
 
 from __future__ import annotations
 
-import codecs
+import dataclasses
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import IO
 
 from tokenizer_core.corpus.files import Files
-from tokenizer_core.corpus.reading import Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks, failures, lines, rows
 from tokenizer_core.errors import InvalidCorpus
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
-    """Documents of one file.
+class Block:
+    """Some documents of one file.
 
     Attributes:
-        file: its name.
-        unit: what ``numbers`` count: lines from 1 on, rows from 0 on; ``None`` if the file is one document.
+        content: whole lines of JSON, or texts.
+        start: the unpacked byte at which the lines begin, or the number of the first row; -1 if the file is one
+            document.
+        lines_before: lines before them, or ``None`` if nobody has counted these.
     """
 
-    texts: list[str]
-    file: str
-    unit: Literal["line", "row"] | None
-    numbers: list[int]
+    source: Source
+    content: bytes | list[str]
+    start: int
+    lines_before: int | None = None
 
-    def invalid(self, index: int, message: str, code: str | None = None) -> InvalidCorpus:
-        """Make the error that says what is wrong with a document."""
-        place: dict[str, Any] = {"file": self.file}
-        where = self.file
-        if self.unit is not None:
-            place[self.unit] = self.numbers[index]
-            where = f"{self.unit} {self.numbers[index]} of {self.file}"
-        return InvalidCorpus(f"{where}: {message}", **({} if code is None else {"code": code}), **place)
+    @property
+    def size(self) -> int:
+        """Bytes of the lines, or about those of the texts."""
+        return len(self.content) if isinstance(self.content, bytes) else sum(map(len, self.content))
 
 
-def documents(source: Source, files: Files) -> Iterator[Documents]:
+def documents(source: Source, files: Files, meter: Meter) -> Iterator[Block]:
     """Read the documents of a file in their order.
 
     Raises:
-        InvalidCorpus: with the file and the line or the row.
+        InvalidCorpus: with the file, and the row.
     """
     if source.format == "counts":
         message = f"{source.name} holds counts, not texts; name files of text"
         raise InvalidCorpus(message, file=source.name, field="corpus")
     if source.format == "parquet":
         row = 0
-        for texts in rows(source, files.column, Meter()):
-            yield Documents(texts, source.name, "row", list(range(row, row + len(texts))))
+        for texts in rows(source, files.column, meter):
+            yield Block(source, texts, row)
             row += len(texts)
+        meter.bytes += source.size or 0
     elif source.format == "jsonl":
-        yield from _of_lines(source, files.field)
+        start = before = 0
+        for block in lines(source, meter):
+            yield Block(source, block, start, before)
+            start += len(block)
+            before += block.count(b"\n")
     else:
-        data = b"".join(blocks(source, Meter()))
-        yield Documents([_decoded(data, source.name)], source.name, None, [])
+        yield Block(source, [_decoded(b"".join(blocks(source, meter)), source.name)], -1)
 
 
-def _of_lines(source: Source, field: str) -> Iterator[Documents]:
-    number = 0
-    for block in lines(source, Meter()):
-        texts, numbers = [], []
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            number += 1
-            if number == 1:
-                # As in training, a byte order mark before the first line is not part of it.
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if line.strip():
-                texts.append(text_of_line(_decoded(line, source.name, number), field, source.name, number))
-                numbers.append(number)
-        yield Documents(texts, source.name, "line", numbers)
+def lines_between(source: Source, start: int, stop: int, meter: Meter) -> Iterator[Block]:
+    """Read the lines that begin at the bytes ``start`` to ``stop`` of a file that is not packed and can be sought."""
+    with failures(source), source.open() as file:
+        first, last = line_from(file, start), line_from(file, stop)
+    cut = dataclasses.replace(source, open=partial(_opened, source, first, last), compression="")
+    at, before = first, 0 if start == 0 else None
+    for block in lines(cut, meter):
+        yield Block(source, block, at, before)
+        at += len(block)
+        before = None if before is None else before + block.count(b"\n")
 
 
-def _decoded(data: bytes, name: str, line: int | None = None) -> str:
+def line_from(file: IO[bytes], place: int) -> int:
+    """Return where the first line begins that begins at ``place`` or later, or the end of the file."""
+    if place == 0:
+        return 0
+    at = file.seek(place - 1)
+    while data := file.read(BLOCK):
+        found = data.find(b"\n")
+        if found >= 0:
+            return at + found + 1
+        at += len(data)
+    return at
+
+
+def lines_before(source: Source, place: int) -> int:
+    """Count the lines before a byte of a file that is not packed."""
+    count = 0
+    with failures(source), source.open() as file:
+        while place > 0 and (data := file.read(min(BLOCK, place))):
+            count += data.count(b"\n")
+            place -= len(data)
+    return count
+
+
+def _opened(source: Source, start: int, stop: int) -> IO[bytes]:
+    file = source.open()
+    file.seek(start)
+    return io.BufferedReader(_Slice(file, stop - start), BLOCK)
+
+
+class _Slice(io.RawIOBase):
+    """The next bytes of a file, up to a number of them."""
+
+    def __init__(self, file: IO[bytes], left: int) -> None:
+        self._file, self._left = file, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._file.read(min(len(buffer), self._left))
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _decoded(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        place: dict[str, Any] = {"file": name, "byte": error.start}
-        where = f"byte {error.start}"
-        if line is not None:
-            place["line"] = line
-            where += f" of line {line}"
-        raise InvalidCorpus(f"{name}: {where} is not UTF-8", code="invalid_utf8", **place) from None
+        message = f"{name}: byte {error.start} is not UTF-8"
+        raise InvalidCorpus(message, code="invalid_utf8", file=name, byte=error.start) from None
 
 
 def text_of_line(line: str, field: str, name: str, number: int) -> str:

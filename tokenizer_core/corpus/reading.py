@@ -78,6 +78,11 @@ class Meter:
         self.bounds.check_size(self.unpacked)
 
 
+def compression_of(start: bytes) -> Compression:
+    """Tell by the first bytes of a file how it is packed."""
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
+
+
 def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
     """Read a file of text or lines, unpacked, in blocks of about ``BLOCK`` bytes.
 
@@ -281,7 +286,7 @@ class _Metered(io.RawIOBase):
         longest = max(map(len, _MAGIC))
         while len(self._start) < longest and (data := self._file.read(longest - len(self._start))):
             self._start += data
-        return next((kind for magic, kind in _MAGIC.items() if self._start.startswith(magic)), "")
+        return compression_of(self._start)
 
     def readable(self) -> bool:
         return True

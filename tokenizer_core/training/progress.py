@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from tokenizer_core.errors import Cancelled
 
-Phase = Literal["counting", "merging", "publishing"]
+Phase = Literal["counting", "merging", "publishing", "encoding"]
 Unit = Literal["bytes", "merges", "files"]
 Outcome = TypeVar("Outcome")
 

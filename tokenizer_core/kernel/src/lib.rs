@@ -8,9 +8,9 @@
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
 //! `template` renders chats and knows who wrote every byte. `block_hashes` names ids as the caches of engines do.
-//! `packing` puts rows into packs of one size. `train` makes vocabularies. `unicode`, `regex`, `byte_level`, `capacity`
-//! and `hashing` serve all of them; `simd` hides what depends on the machine, and `parallel` shares work among threads.
-//! Only `py` knows Python.
+//! `packing` puts rows into packs of one size. `train` makes vocabularies, `shards` encodes corpora. `unicode`,
+//! `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
+//! `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
@@ -36,6 +36,7 @@ mod provenance;
 pub mod regex;
 pub mod requests;
 pub mod scratch;
+pub mod shards;
 pub mod simd;
 pub mod template;
 pub mod train;

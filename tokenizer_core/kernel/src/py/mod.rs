@@ -14,6 +14,7 @@ mod pipeline;
 mod raise;
 mod responder;
 mod sampling;
+mod shards;
 mod template;
 mod text;
 mod train;
@@ -49,6 +50,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chat_responder::PyChatResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
+    module.add_class::<shards::PyDocumentEncoder>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;

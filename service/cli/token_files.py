@@ -1,0 +1,62 @@
+"""``tokd inspect`` and ``tokd check`` of the token files that ``tokd encode-corpus`` has written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.cli.progress import amount
+from service.cli.streams import printable, write_json, write_line
+from tokenizer_core import TokenFiles, Tokenizer, check_token_files
+
+_SHOWN = 20
+"""Shards and sources in the text; ``--json`` has all."""
+
+
+def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
+    """Print what the manifest says."""
+    if as_json:
+        write_json(files.manifest)
+        return
+    found = files.manifest
+    eos = found["eos"]
+    size = sum(facts["bytes"] for shard in files.shards for facts in shard.files.values())
+    rows = [
+        ("format", files.layout),
+        ("tokenizer", f"{found['name']}  {files.tokenizer}"),
+        ("ids", f"{files.dtype}, below {found['vocab_size']:,}"),
+        ("end of text", "none" if eos["id"] is None else f"{eos['id']} {eos['place']} each document"),
+        ("special tokens", found["special_tokens"]),
+        ("order", "of the corpus" if found["shuffle"] is None else f"shuffled with seed {found['shuffle']}"),
+        ("documents", f"{files.documents:,}"),
+        ("left out", f"{files.skipped:,}"),
+        ("tokens", f"{files.tokens:,}"),
+        ("shards", f"{len(files.shards):,}, {amount(size, 'bytes')}"),
+    ]
+    for shard in files.shards[:_SHOWN]:
+        name = next(iter(shard.files.values()))["name"]
+        rows.append(("", f"{name}  {shard.documents:,} documents  {shard.tokens:,} tokens"))
+    sources = dict.fromkeys(source["name"] for shard in found["shards"] for source in shard["sources"])
+    rows.append(("sources", f"{len(sources):,}"))
+    rows += [("", name) for name in list(sources)[:_SHOWN]]
+    width = max(len(label) for label, _ in rows)
+    write_line("\n".join(f"{label:<{width}}  {printable(value)}" for label, value in rows))
+
+
+def check_and_show(path: Path, artifact: str | None, *, as_json: bool) -> int:
+    """Verify token files and print what is wrong; return the exit status."""
+    report = check_token_files(path, None if artifact is None else Tokenizer.open(artifact))
+    if as_json:
+        write_json(
+            {
+                "ok": report.ok,
+                "problems": list(report.problems),
+                "documents": report.documents,
+                "tokens": report.tokens,
+                "sampled": report.sampled,
+            }
+        )
+    else:
+        read = f"{report.documents:,} documents, {report.tokens:,} tokens read, {report.sampled:,} encoded again"
+        verdict = "nothing is wrong" if report.ok else f"{len(report.problems):,} problems"
+        write_line("\n".join([read, *(printable(problem) for problem in report.problems), verdict]))
+    return 0 if report.ok else 1

@@ -1,0 +1,95 @@
+"""``tokd encode-corpus``, and ``inspect`` and ``check`` of what it has written."""
+
+import json
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from service.cli import main
+from tests.core.token_files.conftest import corpus, line, tokenizer  # noqa: F401
+from tokenizer_core import encode_corpus
+
+
+@pytest.fixture
+def artifact(tokenizer, tmp_path):  # noqa: F811
+    tokenizer.save(tmp_path / "artifact", name=tokenizer.name)
+    return str(tmp_path / "artifact")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_command_writes_what_the_library_does(tokenizer, corpus, artifact, tmp_path, capsys):  # noqa: F811
+    options = {"layout": "ds", "eos": 7, "dtype": "uint32", "shuffle": 3, "shard_bytes": 2000}
+    encode_corpus(corpus, tokenizer, tmp_path / "one", **options)
+    flags = ["--format", "ds", "--eos", "7", "--dtype", "uint32", "--shuffle", "3"]
+    flags += ["--shard-bytes", "2K", "--threads", "1", "--memory", "1M"]
+    run = ["encode-corpus", str(corpus), "-t", artifact, "-o", str(tmp_path / "two"), *flags]
+    assert main(run) == 0
+    said = capsys.readouterr()
+    assert "5 documents" in said.out
+    assert "encoding" in said.err
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+    assert main(run) == 1
+    assert "output_exists" in capsys.readouterr().err
+    assert main([*run, "--resume", "--json", "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["documents"], said.err) == (5, "")
+    assert main([*run, "--join", "--eos", "none"]) == 1
+    assert "other_run" in capsys.readouterr().err
+
+
+def test_wrong_options_are_named(corpus, tmp_path, capsys):  # noqa: F811
+    for wrong in (["--shard-bytes", "0"], ["--eos", "x"], ["--shuffle", "-1"], ["--format", "tar"], ["--dtype", "f4"]):
+        assert main(["encode-corpus", str(corpus), "-o", str(tmp_path / "out"), *wrong]) == 2
+        assert wrong[0] in capsys.readouterr().err
+
+
+def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, capsys):  # noqa: F811
+    with (corpus / "a.jsonl").open("ab") as file:
+        file.write(b'{"text": 1}\n' + line("fine"))
+    run = ["encode-corpus", str(corpus), "-t", artifact, "-o", str(tmp_path / "out"), "--on-error", "skip", "--quiet"]
+    assert main(run) == 0
+    said = capsys.readouterr()
+    assert "6 documents" in said.out
+    assert "1 documents were left out" in said.err
+    assert "line 4 of" in said.err
+
+
+def test_inspect_and_check_read_token_files(corpus, artifact, tmp_path, capsys):  # noqa: F811
+    out = str(tmp_path / "out")
+    assert main(["encode-corpus", str(corpus), "-t", artifact, "-o", out, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", out]) == 0
+    shown = capsys.readouterr().out
+    assert all(
+        part in shown for part in ("megatron", "uint16", "after each document", "tokens-00000.bin", "b.jsonl.gz")
+    )
+    assert main(["inspect", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 5
+    assert main(["check", out, "-t", artifact]) == 0
+    assert "nothing is wrong" in capsys.readouterr().out
+    (tmp_path / "out" / "tokens-00000.bin").write_bytes(b"")
+    assert main(["check", out, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problems"]
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(corpus, tmp_path, capsys):  # noqa: F811
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        assert main(["encode-corpus", str(corpus), "-o", str(tmp_path / "out"), "--quiet"]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "unwritable_output" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a file system that nobody can write to")
+def test_a_read_only_disk_is_said_before_any_work(corpus, capsys):  # noqa: F811
+    out = "/sys/kernel/out" if os.access("/sys/kernel", os.R_OK) else "/proc/out"
+    assert main(["encode-corpus", str(corpus), "-o", out, "--quiet"]) == 1
+    assert "unwritable_output" in capsys.readouterr().err

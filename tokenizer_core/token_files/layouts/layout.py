@@ -1,0 +1,212 @@
+"""What a layout of token files is: how documents become files, and files documents again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Dtype = Literal["uint16", "int32", "uint32", "int64"]
+EosPlace = Literal["after", "before", "none"]
+
+Lengths = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the files of a run have in common.
+
+    Attributes:
+        tokenizer: its name, where a layout writes one.
+        eos: the id at the border of documents, or ``None``.
+    """
+
+    dtype: Dtype
+    tokenizer: str
+    eos: int | None
+
+    @property
+    def item(self) -> int:
+        """Bytes of an id."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The type in the files: little-endian on any machine."""
+        return np.dtype(self.dtype).newbyteorder("<")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Encoded documents.
+
+    Attributes:
+        ids: of all documents, as the bytes of ``Shape.stored``.
+        lengths: ids of each document.
+        origins: shape (n, 2): which source of the part a document is from, and its number among those.
+    """
+
+    ids: bytes
+    lengths: Lengths
+    origins: npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Piece:
+    """One shard: a file, or several of one name.
+
+    Attributes:
+        files: by suffix, what ``Output.close`` returns.
+        facts: what the layout wants to know of it when it writes the index.
+    """
+
+    documents: int = 0
+    tokens: int = 0
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Output(Protocol):
+    """A file that is being written."""
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+
+    def patch(self, data: bytes) -> None:
+        """Overwrite the beginning."""
+
+    def close(self) -> None:
+        """Wait until it is on the disk, and note its size and hash in its piece."""
+
+
+class Outputs(Protocol):
+    """The files of one part."""
+
+    sources: list[str]
+    """The names of the files that the documents are from."""
+
+    def piece(self) -> Piece:
+        """Begin the next shard."""
+
+    def open(self, piece: Piece, suffix: str) -> Output:
+        """Make a file of a shard."""
+
+
+class Sink(ABC):
+    """Writes the documents of one part."""
+
+    def __init__(self, outputs: Outputs, shape: Shape) -> None:
+        self.outputs = outputs
+        self.shape = shape
+
+    @abstractmethod
+    def take(self, batch: Batch) -> None:
+        """Write documents."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write what is left, and close all files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard at its place.
+
+    Attributes:
+        files: by suffix: ``name``, ``bytes``, ``sha256``.
+    """
+
+    documents: int
+    tokens: int
+    files: Mapping[str, Mapping[str, Any]]
+    facts: Mapping[str, Any]
+
+
+class Layout(ABC):
+    """One format of token files."""
+
+    eos: ClassVar[EosPlace] = "after"
+    """Where its trainer expects the end-of-text token."""
+
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("uint16", "uint32", "int32", "int64")
+    is_one_file: ClassVar[bool] = False
+    """Whether all shards are joined in the end."""
+
+    names: ClassVar[str]
+    """The names of files, by ``number``, ``total`` and ``suffix``."""
+
+    def dtype(self, vocab_size: int) -> Dtype:
+        """Return the smallest type that the trainer expects for a vocabulary."""
+        return "uint16" if vocab_size <= 1 << 16 else self.dtypes[1]
+
+    def longest(self, shape: Shape) -> int:
+        """Return how many ids a document has at most."""
+        del shape
+        return 2**31 - 1
+
+    @abstractmethod
+    def sink(self, outputs: Outputs, shape: Shape) -> Sink:
+        """Begin the files of a part."""
+
+    def name(self, number: int, total: int, suffix: str) -> str:
+        """Return the name of a file of shard ``number`` of ``total``."""
+        return self.names.format(number=number, total=total, suffix=suffix)
+
+    def index(self, shards: Sequence[Shard], shape: Shape) -> dict[str, bytes]:
+        """Return what is written beside the shards."""
+        del shards, shape
+        return {}
+
+    @abstractmethod
+    def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+        """Read the ids of a shard: a document each, or where the files have no borders as many as are read at once."""
+
+
+class FlatSink(Sink):
+    """Writes ids end to end into one file, and notes the lengths of the documents."""
+
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+        super().__init__(outputs, shape)
+        self.piece = outputs.piece()
+        self.file = outputs.open(self.piece, suffix)
+        self._lengths: list[Lengths] = []
+
+    def take(self, batch: Batch) -> None:
+        self.file.write(batch.ids)
+        self.piece.documents += len(batch.lengths)
+        self.piece.tokens += int(batch.lengths.sum())
+        self._lengths.append(batch.lengths)
+
+    def lengths(self) -> Lengths:
+        """Return those of all documents."""
+        return np.concatenate([np.empty(0, np.int64), *self._lengths])
+
+    def finish(self) -> None:
+        self.file.close()
+
+
+def ids_of(path: Path, shape: Shape, skip: int = 0) -> npt.NDArray[Any]:
+    """Map a file of ids into memory, without its first ``skip`` bytes."""
+    count = (path.stat().st_size - skip) // shape.item
+    if not count:
+        return np.empty(0, shape.stored)
+    return np.memmap(path, shape.stored, "r", skip, (count,))
+
+
+def in_blocks(ids: npt.NDArray[Any], size: int = 1 << 20) -> Iterator[npt.NDArray[Any]]:
+    """Give ids without borders some at a time."""
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]
+
+
+def by_ends(ids: npt.NDArray[Any], ends: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """Give the ids of each document by where it ends."""
+    start = 0
+    for end in ends.tolist():
+        yield ids[start:end]
+        start = end

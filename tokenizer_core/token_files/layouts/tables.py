@@ -1,0 +1,186 @@
+"""Tables with a column ``input_ids``: Parquet, and Arrow as Hugging Face's ``datasets`` keeps it on the disk."""
+
+from __future__ import annotations
+
+import io
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_core.corpus.reading import needed
+from tokenizer_core.token_files.layouts.layout import Batch, Dtype, Layout, Outputs, Shape, Shard, Sink
+
+_GROUP = 1 << 20
+"""Ids after which a group of rows ends."""
+
+
+class _Table(Layout):
+    dtypes = ("int32", "int64", "uint16", "uint32")
+
+    def dtype(self, vocab_size: int) -> Dtype:
+        del vocab_size
+        return "int32"
+
+
+class Parquet(_Table):
+    """Parquet, packed with zstd."""
+
+    names = "train-{number:05}-of-{total:05}{suffix}"
+
+    def sink(self, outputs: Outputs, shape: Shape) -> Sink:
+        return _ParquetSink(outputs, shape, ".parquet")
+
+    def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+        file = needed("pyarrow.parquet", "parquet").ParquetFile(folder / shard.files[".parquet"]["name"])
+        for batch in file.iter_batches(batch_size=1024):
+            yield from _rows(batch.column("input_ids"), shape)
+
+
+class Arrow(_Table):
+    """A folder that ``datasets.load_from_disk`` reads."""
+
+    names = "data-{number:05}-of-{total:05}{suffix}"
+
+    def sink(self, outputs: Outputs, shape: Shape) -> Sink:
+        return _ArrowSink(outputs, shape, ".arrow")
+
+    def index(self, shards: Sequence[Shard], shape: Shape) -> dict[str, bytes]:
+        files = [{"filename": shard.files[".arrow"]["name"]} for shard in shards]
+        state: dict[str, Any] = {
+            "_data_files": files,
+            # What names the content to ``datasets``.
+            "_fingerprint": "".join(shard.files[".arrow"]["sha256"] for shard in shards)[:16],
+            "_format_columns": None,
+            "_format_kwargs": {},
+            "_format_type": None,
+            "_output_all_columns": False,
+            "_split": None,
+        }
+        ids = {"feature": {"dtype": shape.dtype, "_type": "Value"}, "_type": "Sequence"}
+        info = {"citation": "", "description": "", "features": {"input_ids": ids}, "homepage": "", "license": ""}
+        written = {"state.json": state, "dataset_info.json": info}
+        return {name: json.dumps(content, indent=2).encode() for name, content in written.items()}
+
+    def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+        arrow = needed("pyarrow", "arrow")
+        with arrow.memory_map(str(folder / shard.files[".arrow"]["name"])) as file:
+            for batch in arrow.ipc.open_stream(file):
+                yield from _rows(batch.column("input_ids"), shape)
+
+
+def _rows(column: Any, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+    if str(column.type.value_type) != shape.dtype:
+        raise ValueError(f"the column input_ids holds {column.type}")
+    offsets, values = column.offsets.to_numpy(), column.values.to_numpy()
+    for start, end in pairwise(offsets):
+        yield values[start:end]
+
+
+class _Rows(Sink):
+    """Gathers documents into groups of rows, which do not depend on how they came."""
+
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+        super().__init__(outputs, shape)
+        self.arrow = needed("pyarrow", suffix.removeprefix("."))
+        self.kind = getattr(self.arrow, shape.dtype)()
+        self.schema = self.arrow.schema([("input_ids", self.arrow.list_(self.kind))])
+        self.piece = outputs.piece()
+        self.output = outputs.open(self.piece, suffix)
+        self._ids: list[bytes] = []
+        self._lengths: list[npt.NDArray[np.int64]] = []
+        self._waiting = 0
+
+    @abstractmethod
+    def write(self, group: Any) -> None:
+        """Write a group of rows."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Write what stands behind the rows."""
+
+    def take(self, batch: Batch) -> None:
+        ids, lengths = batch.ids, batch.lengths
+        while len(lengths):
+            ends = self._waiting + lengths.cumsum()
+            # The document with which the group is full.
+            rows = int(np.searchsorted(ends, _GROUP)) + 1
+            if rows > len(lengths):
+                self._add(ids, lengths)
+                return
+            size = (int(ends[rows - 1]) - self._waiting) * self.shape.item
+            self._add(ids[:size], lengths[:rows])
+            self._flush()
+            ids, lengths = ids[size:], lengths[rows:]
+
+    def _add(self, ids: bytes, lengths: npt.NDArray[np.int64]) -> None:
+        self._ids.append(ids)
+        self._lengths.append(lengths)
+        self._waiting += int(lengths.sum())
+
+    def _flush(self) -> None:
+        if not self._lengths:
+            return
+        lengths = np.concatenate(self._lengths)
+        offsets = np.concatenate([np.zeros(1, np.int32), lengths.cumsum().astype(np.int32)])
+        data = self.arrow.py_buffer(b"".join(self._ids))
+        values = self.arrow.Array.from_buffers(self.kind, self._waiting, [None, data])
+        column = self.arrow.ListArray.from_arrays(self.arrow.array(offsets), values)
+        self.write(self.arrow.record_batch([column], schema=self.schema))
+        self.piece.documents += len(lengths)
+        self.piece.tokens += self._waiting
+        self._ids, self._lengths, self._waiting = [], [], 0
+
+    def finish(self) -> None:
+        self._flush()
+        self.end()
+        self.output.close()
+
+
+class _Handed(io.RawIOBase):
+    """An output as the file that Arrow writes to."""
+
+    def __init__(self, output: Any) -> None:
+        self._output = output
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any) -> int:
+        self._output.write(bytes(data))
+        self._at += len(data)
+        return len(data)
+
+
+class _ParquetSink(_Rows):
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+        super().__init__(outputs, shape, suffix)
+        parquet = needed("pyarrow.parquet", "parquet")
+        self._writer = parquet.ParquetWriter(_Handed(self.output), self.schema, compression="zstd")
+
+    def write(self, group: Any) -> None:
+        self._writer.write_batch(group)
+
+    def end(self) -> None:
+        self._writer.close()
+
+
+class _ArrowSink(_Rows):
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+        super().__init__(outputs, shape, suffix)
+        self._writer = self.arrow.ipc.new_stream(_Handed(self.output), self.schema)
+
+    def write(self, group: Any) -> None:
+        self._writer.write_batch(group)
+
+    def end(self) -> None:
+        self._writer.close()

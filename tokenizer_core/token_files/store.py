@@ -1,0 +1,183 @@
+"""Keep the finished parts of a run until all are there: files with a marker that is written last.
+
+The folder stands beside the output, as ``.NAME.parts``. What is in it carries the key of its task, so that a run with
+other settings, or over files that have changed, finds nothing of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from tokenizer_core.atomic_files import fresh_file, replace, sync_directory
+from tokenizer_core.token_files.layouts.layout import Piece
+from tokenizer_core.token_files.part import Totals
+from tokenizer_core.token_files.plan import Task
+
+_COPIED = 1 << 20
+
+
+def store_of(output: Path) -> Path:
+    """Return where the parts of an output stand."""
+    return output.with_name(f".{output.name}.parts")
+
+
+class Store:
+    """The parts of one output."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def parts(self, task: Task) -> list[dict[str, Any]]:
+        """Return the markers of the first parts of a task, up to one that is missing."""
+        found: list[dict[str, Any]] = []
+        while (marker := _read(self._marker(task, len(found)))) is not None:
+            found.append(marker)
+        return found
+
+    def is_done(self, task: Task) -> bool:
+        """Return whether all parts of a task are there."""
+        return _read(self.folder / f"{task.key}.json") is not None
+
+    def finish(self, task: Task, parts: int) -> None:
+        """Say that a task has so many parts."""
+        replace(self.folder / f"{task.key}.json", [json.dumps({"parts": parts}).encode()])
+
+    def publish(self, task: Task, part: int, outputs: Outputs, totals: Totals) -> None:
+        """Put the files of a part in place, then its marker."""
+        pieces = []
+        for number, piece in enumerate(outputs.pieces):
+            for suffix, facts in piece.files.items():
+                Path(facts.pop("path")).replace(self.file(task, part, number, suffix))
+            pieces.append(
+                {"documents": piece.documents, "tokens": piece.tokens, "files": piece.files, "facts": piece.facts}
+            )
+        sync_directory(self.folder)
+        marker = {
+            "documents": totals.documents,
+            "tokens": totals.tokens,
+            "skipped": totals.skipped.count,
+            "first_skipped": totals.skipped.first,
+            "sources": totals.sources,
+            "pieces": pieces,
+        }
+        replace(self._marker(task, part), [json.dumps(marker).encode()])
+
+    def file(self, task: Task, part: int, piece: int, suffix: str) -> Path:
+        """Return where a file of a part stands."""
+        return self.folder / f"{task.key}-{part}-{piece}{suffix}"
+
+    def outputs(self, task: Task, part: int) -> Outputs:
+        """Begin the files of a part."""
+        return Outputs(lambda piece, suffix: fresh_file(self.file(task, part, piece, suffix)))
+
+    def spool(self, task: Task) -> tuple[Path, BinaryIO]:
+        """Make a file for the ids of a part until their order is known."""
+        return fresh_file(self.folder / f"{task.key}.spool")
+
+    def tidy(self, *, is_whole: bool) -> None:
+        """Remove the folder, unless there is something that a later run could keep."""
+        if is_whole or not any(self.folder.glob("*-*.json")):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _marker(self, task: Task, part: int) -> Path:
+        return self.folder / f"{task.key}-{part}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        marker: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    return marker
+
+
+class Outputs:
+    """The files of one part while they are written: under names of their own, removed unless the part is published."""
+
+    def __init__(self, fresh: Callable[[int, str], tuple[Path, BinaryIO]]) -> None:
+        self._fresh = fresh
+        self._open: list[HashedFile] = []
+        self.pieces: list[Piece] = []
+        self.sources: list[str] = []
+
+    def piece(self) -> Piece:
+        """Begin the next shard."""
+        self.pieces.append(Piece())
+        return self.pieces[-1]
+
+    def open(self, piece: Piece, suffix: str) -> HashedFile:
+        """Make a file of a shard."""
+        path, file = self._fresh(self.pieces.index(piece), suffix)
+        self._open.append(HashedFile(path, file, piece.files.setdefault(suffix, {})))
+        return self._open[-1]
+
+    def discard(self) -> None:
+        """Remove what was not published."""
+        for file in self._open:
+            file.discard()
+
+
+class HashedFile:
+    """A file that is hashed as it is written."""
+
+    def __init__(self, path: Path, file: BinaryIO, facts: dict[str, Any]) -> None:
+        self._path, self._file, self._facts = path, file, facts
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._is_patched = self._is_discarded = False
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        if self._is_discarded:
+            # Arrow's writers write their end when they are freed.
+            return
+        self._digest.update(data)
+        self._file.write(data)
+        self._size += len(data)
+
+    def patch(self, data: bytes) -> None:
+        """Overwrite the beginning."""
+        self._file.seek(0)
+        self._file.write(data)
+        self._is_patched = True
+
+    def close(self) -> None:
+        """Wait until the file is on the disk, and note its size and hash."""
+        self._file.flush()
+        if self._is_patched:
+            self._file.seek(0)
+            self._digest = hashlib.file_digest(cast("IO[Any]", self._file), "sha256")  # type: ignore[arg-type]
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._facts |= {"path": str(self._path), "bytes": self._size, "sha256": self._digest.hexdigest()}
+
+    def discard(self) -> None:
+        """Close the file, and remove it unless it was renamed."""
+        self._is_discarded = True
+        with contextlib.suppress(OSError):
+            # On a full disk what is left in the buffer cannot be written either.
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+def joined(parts: list[Path], out: Path) -> dict[str, Any]:
+    """Write files end to end into one, and return its size and hash."""
+    facts: dict[str, Any] = {}
+    fresh, file = fresh_file(out)
+    with file:
+        hashed = HashedFile(fresh, file, facts)
+        for path in parts:
+            with path.open("rb") as part:
+                while data := part.read(_COPIED):
+                    hashed.write(data)
+        hashed.close()
+        fresh.replace(out)
+    del facts["path"]
+    return facts
