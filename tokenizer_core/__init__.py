@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from tokenizer_core.chat.responding import ChatAnswers, ChatRoute
     from tokenizer_core.chat.templates import ContentFormat
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
-    from tokenizer_core.comparing import MAX_COMPARED, Comparison, TextCost, TokenizerSummary, compare
+    from tokenizer_core.comparing import MAX_COMPARED, Comparison, TextCost, TextSize, TokenizerSummary, compare
     from tokenizer_core.corpus.bounds import Bounds
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
@@ -196,6 +196,7 @@ __all__ = [
     "TemplateUnsupported",
     "TemplateUntrackable",
     "TextCost",
+    "TextSize",
     "TieBreak",
     "TokdError",
     "TokenFiles",
@@ -267,7 +268,7 @@ _LATER = {
         "chat.templates": ("ContentFormat",),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "chat.content_parts": ("media_of",),
-        "comparing": ("MAX_COMPARED", "Comparison", "TextCost", "TokenizerSummary", "compare"),
+        "comparing": ("MAX_COMPARED", "Comparison", "TextCost", "TextSize", "TokenizerSummary", "compare"),
         "corpus.bounds": ("Bounds",),
         "corpus.files": ("Files",),
         "corpus.reading": ("CorpusFormat", "OnError"),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from service.cli import chart
 from service.cli.options import place
 from service.cli.streams import aligned, decode_utf8, printable, read_file, usage
-from tokenizer_core import Tokenizer, TrainingReport, fertility_by_language
+from service.cli.train_advice import advice
+from tokenizer_core import TextCost, TextSize, Tokenizer, TrainingReport, compare
 
 SHOWN_TOKENS = 10
 POINTS = 400
@@ -45,10 +46,19 @@ class Evaluation:
                 raise usage(f"--fertility: {file} is empty")
         return cls(None if args.against is None else Tokenizer.open(args.against), texts)
 
-    def measure(self, tokenizer: Tokenizer) -> dict[str, dict[str, float]]:
-        """Return the fertility by language."""
-        found = fertility_by_language(tokenizer, self.texts) if self.texts else fertility_by_language(tokenizer)
-        return {name: one.to_dict() for name, one in found.items()}
+    def measure(self, tokenizer: Tokenizer) -> list[dict[str, dict[str, Any] | None]]:
+        """Return the fertility by text, and that of the tokenizer to compare with; ``None`` where it has no tokens."""
+        tokenizers = [tokenizer, *([self.against] if self.against is not None else [])]
+        found = compare(tokenizers, {name: [text] for name, text in self.texts.items()} or None)
+        return [
+            {name: _fertility(found.sizes[name], costs[at]) for name, costs in found.costs.items()}
+            for at in range(len(tokenizers))
+        ]
+
+
+def _fertility(size: TextSize, cost: TextCost | None) -> dict[str, Any] | None:
+    ratios = ("tokens", "per_byte", "per_character", "per_word", "whole_words", "unknown")
+    return None if cost is None else asdict(size) | {name: getattr(cost, name) for name in ratios}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +78,8 @@ def document(
     tokenizer: Tokenizer, report: TrainingReport, seconds: Mapping[str, float], evaluation: Evaluation
 ) -> dict[str, Any]:
     """Return everything that is reported, as plain JSON values."""
-    against = evaluation.against
-    return {
+    against, (fertility, *others) = evaluation.against, evaluation.measure(tokenizer)
+    found: dict[str, Any] = {
         "hash": tokenizer.hash,
         "vocab_size": tokenizer.vocab_size,
         "asked_for": report.wanted,
@@ -80,13 +90,12 @@ def document(
         "skipped": {"lines": report.skipped, "first": list(report.first_skipped)},
         "longest_tokens": list(report.longest_tokens),
         "seconds": {phase: round(value, 3) for phase, value in seconds.items()},
-        "fertility": evaluation.measure(tokenizer),
-        "against": None
-        if against is None
-        else {"name": against.name, "hash": against.hash, "fertility": evaluation.measure(against)},
+        "fertility": fertility,
+        "against": None if against is None else {"name": against.name, "hash": against.hash, "fertility": others[0]},
         "frequencies": [list(point) for point in thinned(list(enumerate(report.frequencies, 1)))],
         "timeline": [list(point) for point in thinned(report.timeline)],
     }
+    return found | {"advice": advice(found)}
 
 
 def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -110,6 +119,7 @@ def files(document: Mapping[str, Any]) -> dict[str, str]:
     across = chart.Axis.over("seconds", [seconds for seconds, _ in timeline])
     up = chart.Axis.over("merges", [merges for _, merges in timeline])
     found["merges.svg"] = chart.lines("Merges over time", across, up, {"": timeline})
+    found["fertility.svg"] = chart.dots("Tokens a word", _dots(document), "tokens a word; fewer cost less")
     return found
 
 
@@ -143,17 +153,33 @@ def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def fertility_table(document: Mapping[str, Any]) -> list[list[str]]:
-    """Return tokens a word and bytes a token by language, beside those of the other tokenizer."""
+    """Return tokens a word, bytes a token and words in one token by text, beside those of the other tokenizer."""
     against = document["against"]
-    head = ["text", "tokens a word", "bytes a token"]
+    head = ["text", "tokens a word", "bytes a token", "words within one token"]
     table = [head if against is None else [*head, f"tokens a word of {against['name']}", "tokens, times theirs"]]
     for name, one in document["fertility"].items():
-        cells = [name, f"{one['per_word']:.2f}", f"{one['bytes'] / max(1, one['tokens']):.2f}"]
+        cells = ["-"] * 3
+        if one is not None:
+            size = one["bytes"] / max(1, one["tokens"])
+            cells = [f"{one['per_word']:.2f}", f"{size:.2f}", f"{one['whole_words']:.0%}"]
         if against is not None:
             other = against["fertility"][name]
-            cells += [f"{other['per_word']:.2f}", f"{one['tokens'] / max(1, other['tokens']):.2f}"]
-        table.append(cells)
+            times = None if one is None or other is None else one["tokens"] / max(1, other["tokens"])
+            cells += ["-" if other is None else f"{other['per_word']:.2f}", "-" if times is None else f"{times:.2f}"]
+        table.append([name, *cells])
     return table
+
+
+def _dots(document: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
+    """Return tokens a word by text and tokenizer."""
+    against = document["against"]
+    by_tokenizer = {"this tokenizer": document["fertility"]}
+    if against is not None:
+        by_tokenizer[f"against: {printable(against['name'])}"] = against["fertility"]
+    return {
+        text: {name: one[text] and one[text]["per_word"] for name, one in by_tokenizer.items()}
+        for text in document["fertility"]
+    }
 
 
 def markdown(document: Mapping[str, Any]) -> str:
@@ -165,7 +191,10 @@ def markdown(document: Mapping[str, Any]) -> str:
     parts = [
         ["# Training report"],
         [f"- {label}: {value}" for label, value in rows(document)],
+        ["## What to do"],
+        [f"- {printable(sentence)}" for sentence in document["advice"]] or ["nothing that this report could tell"],
         ["## Fertility"],
+        ["![fertility.svg](fertility.svg)"],
         [_row(head), _row(["---"] * len(head)), *map(_row, table)],
         ["## Merges"],
         plots,
@@ -187,7 +216,8 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
     longest = ", ".join(json.dumps(token, ensure_ascii=False) for token in document["longest_tokens"][:SHOWN_TOKENS])
     lines = [("artifact", str(output)), *rows(document), ("longest", longest), ("report", str(folder / "report.md"))]
     shown = [f"{label:<11} {printable(value)}" for label, value in lines]
-    return "\n".join([*shown, "", *aligned(fertility_table(document))])
+    told = [f"- {printable(sentence)}" for sentence in document["advice"]]
+    return "\n".join([*shown, "", *aligned(fertility_table(document)), *([""] if told else []), *told])
 
 
 def _row(cells: Sequence[str]) -> str:

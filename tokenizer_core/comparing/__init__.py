@@ -4,6 +4,6 @@
 tokenizers together.
 """
 
-from tokenizer_core.comparing.comparison import MAX_COMPARED, Comparison, TextCost, TokenizerSummary, compare
+from tokenizer_core.comparing.comparison import MAX_COMPARED, Comparison, TextCost, TextSize, TokenizerSummary, compare
 
-__all__ = ["MAX_COMPARED", "Comparison", "TextCost", "TokenizerSummary", "compare"]
+__all__ = ["MAX_COMPARED", "Comparison", "TextCost", "TextSize", "TokenizerSummary", "compare"]

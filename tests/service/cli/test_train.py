@@ -14,7 +14,7 @@ from service.cli import main
 from service.cli.train_settings import FLAGS as FLAGS_OF_SETTINGS
 from tests.service.cli.processes import ROOT
 from tests.service.cli.training import FLAGS, SPECIAL, contents, refused
-from tokenizer_core import Files, Recipe, Tokenizer
+from tokenizer_core import Files, Recipe, Tokenizer, compare
 from tokenizer_core import train as train_in_python
 from tokenizer_core import train_characters as characters_in_python
 
@@ -55,7 +55,10 @@ def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
     assert document == json.loads(Path("r/report.json").read_text())
     tokenizer = Tokenizer.open("mine")
     assert document["hash"] == tokenizer.hash
-    assert document["fertility"]["de"]["tokens"] == tokenizer.count("Alle Menschen sind frei")
+    found = compare([tokenizer], {"de": ["Alle Menschen sind frei"]})
+    (cost,) = found.costs["de"]
+    measured = {name: document["fertility"]["de"][name] for name in ("tokens", "per_word", "whole_words", "unknown")}
+    assert measured == {name: getattr(cost, name) for name in measured}
     assert document["against"]["hash"] == Tokenizer.open("small").hash
     assert document["learned"] == {"tokens": 143, "merges": 143}
     assert [merge for merge, _ in document["frequencies"]] == list(range(1, 144))
@@ -64,7 +67,7 @@ def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
     page = Path("r/report.md").read_text()
     assert "| de | " in page
     assert tokenizer.hash in page
-    for plot in ("frequencies.svg", "merges.svg"):
+    for plot in ("fertility.svg", "frequencies.svg", "merges.svg"):
         assert plot in page
         assert ElementTree.parse(f"r/{plot}").getroot().tag.endswith("svg")
     assert "english" in json.loads(Path("r0/report.json").read_text())["fertility"]
