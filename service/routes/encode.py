@@ -41,6 +41,9 @@ from tokenizer_core import (
 IGNORED_LABEL = -100
 _PLAIN = ("ids", "count")
 
+MAX_DRAWN = 1 << 20
+"""The most characters of a text that is drawn at random: sampling takes up to 100 bytes for a byte of it."""
+
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 RESPONSES: Responses = {
     200: {"description": "As `accept` asks for.", "content": {media.OCTETS: _BYTES, media.ARROW: _BYTES}},
@@ -157,6 +160,10 @@ def _sampling(request: EncodeRequest) -> SamplingOptions:
         if request.messages is not None or request.text_pair is not None:
             raise ServiceError("invalid_option", f"{first} goes with single texts, not with chats and pairs", first)
         _refuse_parts(request, (*PAIR_PARTS, "spans", "truncated"), "what is not drawn at random")
+        for at, text in enumerate(texts_of(request)):
+            if len(text) > MAX_DRAWN:
+                detail = f"a text of at most {MAX_DRAWN} characters is drawn, not of {len(text)}; cut it into documents"
+                raise ServiceError("invalid_option", detail, "text" if isinstance(request.text, str) else f"text[{at}]")
     return cast("SamplingOptions", given)
 
 

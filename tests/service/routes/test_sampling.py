@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from tokenizers import Tokenizer as Peer
 from tokenizers.models import Unigram
 
+from service.routes.encode import MAX_DRAWN
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.support import families
@@ -68,6 +69,13 @@ def test_what_cannot_be_drawn_is_refused_by_name(client: TestClient, fields: dic
 def test_a_value_out_of_range_is_refused(client: TestClient, field: str, value: float) -> None:
     body = {"text": "abc", "dropout": 0.1, "seed": 1, field: value}
     assert_problem(client.post("/encode", json=body), "invalid_value", field)
+
+
+def test_a_text_that_would_take_much_memory_is_refused_with_its_place(client: TestClient) -> None:
+    long, options = "ab " * (MAX_DRAWN // 3 + 1), {"dropout": 0.1, "seed": 1}
+    assert_problem(client.post("/encode", json={"text": long, **options}), "invalid_option", "text")
+    assert_problem(client.post("/encode", json={"text": ["a", long], **options}), "invalid_option", "text[1]")
+    assert client.post("/encode", json={"text": long[:MAX_DRAWN], **options}).status_code == 200
 
 
 def test_chats_are_not_drawn(client: TestClient) -> None:
