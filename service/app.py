@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.admission.limits import Limits
 from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
+from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
 from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED, WRITE_WHOLE
@@ -107,7 +108,7 @@ def create_app(settings: Settings | None = None) -> App:
     settings = Settings.load() if settings is None else settings
     registry = Registry.open(settings)
     engines = Engines(settings)
-    metrics = Metrics(registry.loaded, registry.trained)
+    metrics = Metrics(registry.loaded, registry.trained, by_key=settings.metrics_by_key)
     metrics.note_engine_literals(engines.engine_literals)
     return App(
         State(
@@ -115,7 +116,7 @@ def create_app(settings: Settings | None = None) -> App:
             registry=registry,
             engines=engines,
             jobs=JobStore.open(settings),
-            limits=Limits(settings),
+            limits=Limits(settings, metrics.note_wait),
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
             guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers),
@@ -151,8 +152,9 @@ class App(FastAPI):
                 each.app = _Guarded(each.app, guard, NEEDS[each.path_format], known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self._respond = open_to(state.settings.cors_origins, self._answer)
+        self._addresses = addresses = ClientAddresses(state.settings.trusted_proxies)
         self.fast_paths = {
-            path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, self._note)
+            path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, addresses, self._note)
             for path, route in self._hot.items()
             if route.json.plain is not None
         }
@@ -206,6 +208,7 @@ class App(FastAPI):
         state = self.tokd
         limits, method = state.limits, scope["method"]
         log_entry = scope["log_entry"] = LogEntry(method if method in _METHODS else "OTHER")
+        log_entry.client = self._addresses.of(scope.get("client"), scope["headers"])
         trace = trace_of(scope["headers"])
         if trace or self._respond != self._answer:
             # What writes head and body in one call knows no headers but the answer's own.

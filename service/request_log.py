@@ -35,6 +35,7 @@ class LogEntry:
         is_gone: tells, in any thread, whether the caller went away; it is never known of one that closes its sending
             side alone.
         key: the name of the caller's key, or empty.
+        client: the address of the caller, or empty.
         trace: the headers of the request that the answer and the log repeat.
         until: when an answer comes too late, on the clock ``time.monotonic``.
     """
@@ -52,5 +53,6 @@ class LogEntry:
     tokenizer: str = ""
     key: str = ""
     trace: Trace = ()
+    client: str = ""
     is_gone: Callable[[], bool] = _never
     until: float = inf

@@ -105,6 +105,13 @@ class Settings:
         item="ORIGIN",
         separator=",",
     )
+    trusted_proxies: tuple[str, ...] = setting(
+        (),
+        "addresses and networks of proxies whose `x-forwarded-for` names the caller in the access log, such as "
+        "`10.0.0.0/8`, in the variable separated by commas; `unix` is whoever connects to the unix socket",
+        item="ADDRESS",
+        separator=",",
+    )
     keep_alive_seconds: int = setting(
         75,
         "time until a quiet connection is closed; longer than the proxy keeps its own",
@@ -195,6 +202,9 @@ class Settings:
     )
     keep_jobs: int = setting(1000, "finished jobs kept for each key; their artifacts stay", least=0)
     keep_days: int = setting(30, "days that a finished job is kept", least=0, most=36_500)
+    metrics_by_key: bool = setting(
+        False, "count requests and ids by the names of keys in `/metrics`, which everybody who reaches it may read"
+    )
     access_log: bool = setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 
     def __post_init__(self) -> None:

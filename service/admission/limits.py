@@ -37,9 +37,12 @@ class Limits:
     """The present load of one process, and its bounds.
 
     Requests are counted on the event loop, and so are bodies; answers grow in the threads that make them.
+
+    Args:
+        note_wait: called with the seconds that a large request waited for a thread, whether it got one or not.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, note_wait: Callable[[float], None] | None = None) -> None:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
@@ -53,6 +56,7 @@ class Limits:
             queue_seconds=settings.queue_seconds,
             name="tokd-work",
             what="large requests and chats",
+            note_wait=note_wait,
         )
 
     def close(self) -> None:

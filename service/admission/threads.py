@@ -44,10 +44,21 @@ class Threads:
         max_queue, queue_seconds: how many requests may wait for one of them, and how long.
         name: of the threads.
         what: the requests, as an error calls them.
+        note_wait: called with the seconds that each waited.
     """
 
-    def __init__(self, threads: int, *, max_queue: int, queue_seconds: int, name: str, what: str) -> None:
+    def __init__(
+        self,
+        threads: int,
+        *,
+        max_queue: int,
+        queue_seconds: int,
+        name: str,
+        what: str,
+        note_wait: Callable[[float], None] | None = None,
+    ) -> None:
         self.taken = 0
+        self._note_wait = note_wait
         self._threads, self._max_queue, self._queue_seconds, self._what = threads, max_queue, queue_seconds, what
         self._free = asyncio.Semaphore(threads)
         self._pool = ThreadPoolExecutor(threads, name, _give_way)
@@ -79,7 +90,8 @@ class Threads:
             self.taken -= 1
 
     async def _wait(self, until: float) -> None:
-        left = until - monotonic()
+        began = monotonic()
+        left = until - began
         if left <= 0:
             raise too_late()
         try:
@@ -89,3 +101,6 @@ class Threads:
             if left < self._queue_seconds:
                 raise too_late() from None
             raise saturated(f"no thread became free in {self._queue_seconds} seconds") from None
+        finally:
+            if self._note_wait is not None:
+                self._note_wait(monotonic() - began)

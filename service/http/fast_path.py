@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from service.admission.limits import Limits
 from service.auth import NEEDS, Guard
 from service.errors import ServiceError
+from service.http.client_address import ClientAddresses
 from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
 from service.http.parsing import ParsingProtocol
@@ -118,13 +119,20 @@ class FastPath:
     """
 
     def __init__(
-        self, path: str, plain: PlainRequests, limits: Limits, guard: Guard, note: Callable[[LogEntry, float], None]
+        self,
+        path: str,
+        plain: PlainRequests,
+        limits: Limits,
+        guard: Guard,
+        addresses: ClientAddresses,
+        note: Callable[[LogEntry, float], None],
     ) -> None:
         self._path, self._plain, self._limits, self._note = path, plain, limits, note
+        self._addresses = addresses
         self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
 
-    def answer(self, headers: Headers, body: bytes) -> Whole | None:
-        """Answer a request, or leave it to its route."""
+    def answer(self, headers: Headers, body: bytes, peer: tuple[str, int] | None) -> Whole | None:
+        """Answer a request from the other end of a connection, or leave it to its route."""
         started = perf_counter()
         limits, size = self._limits, len(body)
         settings = limits.settings
@@ -156,7 +164,8 @@ class FastPath:
         if self._guard is not None and key in self._guard.meters:
             self._guard.meters[key].admit()
             more = (*trace, *self._guard.headers(key))
-        self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace), perf_counter() - started)
+        client = self._addresses.of(peer, headers)
+        self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace, client), perf_counter() - started)
         return answer.media_type, block if isinstance(block, bytes) else block.data, more
 
 
@@ -229,7 +238,7 @@ class FastPathProtocol(ParsingProtocol):
     def on_message_complete(self) -> None:
         if self._fast_path is not None:
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            answer = self._fast_path.answer(self.headers, body)
+            answer = self._fast_path.answer(self.headers, body, self.client)
             if answer is not None:
                 self._fast_path = None
                 self._body.clear()

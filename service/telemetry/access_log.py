@@ -137,6 +137,7 @@ def _line(at: float, seconds: float, log_entry: LogEntry) -> str:
                 "tokens": log_entry.tokens,
                 "tokenizer": log_entry.tokenizer,
                 "key": log_entry.key,
+                "client": log_entry.client,
                 "request_id": trace.get(b"x-request-id", b"").decode("ascii"),
                 "traceparent": trace.get(b"traceparent", b"").decode("ascii"),
             },

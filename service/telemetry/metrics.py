@@ -20,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from service.admission.limits import Limits
 from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
+from service.telemetry.usage import Usage
 from tokenizer_core import VERSION, Tokenizer
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -71,12 +72,15 @@ class Metrics:
     Args:
         tokenizers: those that are loaded at the start.
         trained: returns the trained tokenizers that are open.
+        by_key: also count by the names of keys.
     """
 
     def __init__(
         self,
         tokenizers: Iterable[ServedTokenizer],
         trained: Callable[[], Iterable[Tokenizer]] = tuple,
+        *,
+        by_key: bool = False,
     ) -> None:
         self._directory = os.environ.get(DIRECTORY_VARIABLE)
         self._registry = registry = CollectorRegistry()
@@ -93,6 +97,12 @@ class Metrics:
             "tokd_request_seconds",
             "Time from the headers to the answer.",
             ("route",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._queue = Histogram(
+            "tokd_queue_seconds",
+            "Time that large requests and chats waited for a thread.",
             buckets=_SECONDS,
             registry=registry,
         )
@@ -117,6 +127,8 @@ class Metrics:
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
+        public = {loaded.hash for loaded in at_start}
+        self._usage = Usage(registry, lambda hash: hash if hash in public else TRAINED, by_key=by_key)
 
     def record(self, log_entry: LogEntry, seconds: float, limits: Limits) -> None:
         """Count a request that is answered."""
@@ -130,9 +142,11 @@ class Metrics:
         tally.bytes_in += log_entry.bytes_in
         tally.bytes_out += log_entry.bytes_out
         tally.tokens += log_entry.tokens
+        self._usage.record(log_entry)
         if self._directory is not None:
             # Another process may be asked for the page, so the numbers must always be in the files that it reads.
             tally.flush()
+            self._usage.flush()
             self.update_gauges(limits)
 
     def _tally(self, route: str, status: int, code: str) -> _Tally:
@@ -149,6 +163,10 @@ class Metrics:
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
         self._in_threads.set(limits.in_threads)
+
+    def note_wait(self, seconds: float) -> None:
+        """Note how long a request waited for a thread."""
+        self._queue.observe(seconds)
 
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
@@ -175,6 +193,7 @@ class Metrics:
         if self._directory is None:
             for tally in self._tallies.values():
                 tally.flush()
+            self._usage.flush()
             return generate_latest(self._registry)
         _forget_dead_processes(Path(self._directory))
         merged = CollectorRegistry()

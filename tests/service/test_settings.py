@@ -39,6 +39,8 @@ OTHER = {
     "models": ("a/b=c", "d=c"),
     "render": ("a/b=sglang",),
     "drain_seconds": 5,
+    "trusted_proxies": ("10.0.0.0/8", "unix"),
+    "metrics_by_key": True,
     "cors_origins": ("https://app.example.com", "http://localhost:3000"),
     "pack_bytes": 1 << 18,
     "uds_mode": "660",
