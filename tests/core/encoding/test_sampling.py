@@ -104,6 +104,24 @@ def test_dropout_of_characters_has_the_distribution_of_its_definition(tmp_path: 
     check_shares(drawn, {(*(vocabulary[token] for token in way), 0): share for way, share in truth.items()})
 
 
+def test_a_piece_is_parted_where_merges_never_join_what_stands_on_both_sides(tmp_path: Path) -> None:
+    entries = ["a", "b", "▁", "é", "ab", "▁a", "▁ab", "▁é", "bb", *(f"<0x{byte:02X}>" for byte in range(256))]
+    merges = [("a", "b"), ("▁", "ab"), ("▁", "a"), ("▁", "é"), ("b", "b")]
+    vocabulary = {entry: id for id, entry in enumerate(entries)}
+    tokenizer = families.opened(Peer(BPE(vocabulary, merges, byte_fallback=True)), tmp_path)
+    ranks = {merge: rank for rank, merge in enumerate(merges)}
+    # `b` and the mark are joined by no merge, and neither are `a` and `a`, nor `é` and anything behind it.
+    truth = {(): 1.0}
+    for part in ("▁ab", "▁a", "abb", "▁é", "日".encode(), "b"):
+        if isinstance(part, bytes):
+            ways: dict[tuple[int, ...], float] = {tuple(vocabulary[f"<0x{byte:02X}>"] for byte in part): 1.0}
+        else:
+            found = dropout_distribution(tuple(part), ranks, 0.4)
+            ways = {tuple(vocabulary[token] for token in way): share for way, share in found.items()}
+        truth = {(*before, *way): one * other for before, one in truth.items() for way, other in ways.items()}
+    check_shares(draw(tokenizer, "▁ab▁aabb▁é日b", dropout=0.4, seed=8), truth)
+
+
 def test_dropout_is_that_of_hugging_face(tmp_path: Path) -> None:
     peer = Peer(BPE(tiny.vocab(), [tuple(line.split()) for line in tiny.merges_txt().splitlines()[1:]], dropout=0.4))
     theirs = Counter(tuple(peer.encode("tokens", add_special_tokens=False).ids) for _ in range(ROWS))

@@ -35,7 +35,7 @@ def test_what_is_drawn_decodes_as_what_is_encoded(name: str, options: dict[str, 
         drawn = tokenizer.encode(text, special_tokens="text", seed=3, **options)
         assert tokenizer.decode(drawn) == tokenizer.decode(plain)
         differ += drawn.tolist() != plain.tolist()
-    assert differ >= 3
+    assert differ >= (6 if "dropout" in options else 3)
 
 
 @needs_data

@@ -5,7 +5,7 @@
 //! same merges are made on both sides, in the same order.
 
 use crate::model::Cuts;
-use crate::unicode::utf8::decode;
+use crate::unicode::utf8::{decode, previous};
 use crate::vocabulary::{Merge, Vocabulary};
 
 use super::symbols::Symbols;
@@ -29,6 +29,8 @@ pub(super) struct Boundaries {
     shift: u32,
     /// Neighbours that are both unknown may become one token.
     fuses: bool,
+    /// The pairs alone, in order.
+    pairs: Box<[(u32, u32)]>,
 }
 
 impl Boundaries {
@@ -48,8 +50,11 @@ impl Boundaries {
             others: vec![0; bits / 64].into(),
             shift: u64::BITS - bits.ilog2(),
             fuses: !symbols.cover_all(),
+            pairs: Box::default(),
         };
-        for (left, right) in pairs {
+        let mut pairs: Vec<(u32, u32)> = pairs.into_iter().collect();
+        pairs.sort_unstable();
+        for (left, right) in pairs.iter().copied() {
             if left | right < 0x80 {
                 boundaries.ascii[left as usize] |= 1 << right;
             } else {
@@ -57,7 +62,20 @@ impl Boundaries {
                 boundaries.others[bit / 64] |= 1 << (bit % 64);
             }
         }
+        boundaries.pairs = pairs.into();
         boundaries
+    }
+
+    /// Whether no merge ever joins what ends at `at` with what begins there, a border of two symbols: by the pairs
+    /// alone, and so in every text alike.
+    pub(super) fn parts(&self, text: &[u8], at: usize) -> bool {
+        if text[at] & 0xC0 == 0x80 {
+            // Between the bytes of an unknown character.
+            return false;
+        }
+        let before = previous(text, at).unwrap_or(0);
+        let [left, right] = [before, at].map(|at| decode(text, at, text[at]).0);
+        self.pairs.binary_search(&(left, right)).is_err()
     }
 
     /// Cut the pieces of `text` from `start` on, which end at `ends`.

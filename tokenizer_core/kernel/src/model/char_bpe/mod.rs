@@ -176,6 +176,9 @@ impl<const TILES: bool> CharBpe<TILES> {
     }
 
     /// Append the tokens of a piece, of whose merges some are left out.
+    ///
+    /// A piece may be a whole text. Of thousands of pairs nearly always one is not left out, and then nothing would be
+    /// left out in the end. So a piece is parted wherever merges never join what stands on both sides.
     pub(super) fn sample(
         &self,
         text: &[u8],
@@ -184,13 +187,24 @@ impl<const TILES: bool> CharBpe<TILES> {
         stream: &mut Stream,
         work: &mut super::Work,
     ) -> std::result::Result<(), Uncovered> {
+        let (mut at, end) = (piece.start, piece.end);
         self.symbols.read(text, piece, &mut work.char_bpe.sequence)?;
         let Sequence { ids, bytes } = &work.char_bpe.sequence;
-        let (ids, starts) = work.sampling.dropout.merge(&self.merges, ids.iter().copied(), dropout, stream);
-        let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
-        let tokens = ids.iter().zip(starts).zip(ends);
-        let bytes_of = |start: u32, end: usize| bytes[start as usize..end].iter().sum();
-        work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: bytes_of(*start, end) }));
+        let mut first = 0;
+        for (next, length) in (1..).zip(bytes) {
+            at += *length as usize;
+            let parts = || self.boundaries.as_ref().is_some_and(|boundaries| boundaries.parts(text, at));
+            if next < ids.len() && (at == end || !parts()) {
+                continue;
+            }
+            let (ids, bytes) = (&ids[first..next], &bytes[first..next]);
+            let (merged, starts) = work.sampling.dropout.merge(&self.merges, ids.iter().copied(), dropout, stream);
+            let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
+            let tokens = merged.iter().zip(starts).zip(ends);
+            let bytes_of = |start: u32, end: usize| bytes[start as usize..end].iter().sum();
+            work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: bytes_of(*start, end) }));
+            first = next;
+        }
         Ok(())
     }
 }
