@@ -92,6 +92,15 @@ if TYPE_CHECKING:
     from tokenizer_core.token_files.run import EncodingProgress, encode_corpus
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
+    from tokenizer_core.training.entry_settings import (
+        CharacterSettings,
+        Normalizing,
+        PairScore,
+        WordPieceSettings,
+        Words,
+        WordSettings,
+    )
+    from tokenizer_core.training.families import ModelName
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress
     from tokenizer_core.training.recipe import Recipe
@@ -120,6 +129,7 @@ __all__ = [
     "CacheStatistics",
     "Cancelled",
     "CharacterMerges",
+    "CharacterSettings",
     "ChatAnswers",
     "ChatPolicy",
     "ChatRenderer",
@@ -160,6 +170,8 @@ __all__ = [
     "Message",
     "MessageNotRendered",
     "Method",
+    "ModelName",
+    "Normalizing",
     "Offsets",
     "OnError",
     "Overflow",
@@ -169,6 +181,7 @@ __all__ = [
     "PackPlan",
     "Packs",
     "Padding",
+    "PairScore",
     "PipelineConfig",
     "Point",
     "Progress",
@@ -214,6 +227,9 @@ __all__ = [
     "Unit",
     "UnknownTokenId",
     "Unsupported",
+    "WordPieceSettings",
+    "WordSettings",
+    "Words",
     "base_artifact",
     "block_hashes",
     "check",
@@ -295,6 +311,15 @@ _LATER = {
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),
+        "training.entry_settings": (
+            "CharacterSettings",
+            "Normalizing",
+            "PairScore",
+            "WordPieceSettings",
+            "WordSettings",
+            "Words",
+        ),
+        "training.families": ("ModelName",),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress",),
         "training.recipe": ("Recipe",),

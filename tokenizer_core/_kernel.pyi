@@ -589,7 +589,7 @@ def learn_merges(
     counts: PieceCounts,
     tokens: int,
     *,
-    level: Literal["bytes", "characters"] = "bytes",
+    level: Literal["bytes", "characters", "word_pieces"] = "bytes",
     min_frequency: int = 1,
     max_token_length: int | None = None,
     tie_break: str = "lexicographic_low",
@@ -598,16 +598,23 @@ def learn_merges(
     limit_alphabet: int | None = None,
     vocabulary: Vocabulary | None = None,
     ignore_merges: bool = False,
+    prefix: str = "",
+    score: Literal["count", "likelihood"] = "count",
     progress: Callable[[int, int, list[tuple[int, int, int, int]], int], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
 
     Args:
-        level: what the alphabet is: the 256 bytes, or the characters of the pieces.
+        level: what the alphabet is: the 256 bytes, the characters of the pieces, or these and a second symbol for each
+            that stands inside a piece.
         max_token_length: in bytes, or in characters.
         forbidden: literals of special tokens, which no merge makes.
         end_of_word: added to the last character of every piece; with characters only.
-        limit_alphabet: only the most frequent characters; no merge crosses another one.
+        limit_alphabet: only the most frequent characters; no merge crosses another one, which of word pieces is taken
+            out of its piece.
+        prefix: of the second symbols of word pieces.
+        score: merge the most frequent pair, or that with the highest ``count(ab) / (count(a) * count(b))``, of equals
+            the more frequent one and then that of the lowest ids.
         vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.
         progress: called ten times a second, each time that there are an eighth more merges, and at the end, with the
             new tokens made and wanted, the merges since the last call, and the tokens that all pieces have by now; what

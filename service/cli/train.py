@@ -43,8 +43,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "train",
         help="train a tokenizer",
-        description="Train a byte-level BPE tokenizer and write it as an artifact. The same corpus and settings give "
-        "the same bytes, however often the run was interrupted and continued with --resume.",
+        description="Train a tokenizer, by default byte-level BPE, and write it as an artifact. The same corpus and "
+        "settings give the same bytes, however often the run was interrupted and continued with --resume.",
     )
     parser.add_argument("corpus", nargs="*", metavar="CORPUS", help="files, directories, glob patterns and URLs")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the artifact directory to write")

@@ -6,7 +6,6 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from service.cli.options import whole_number
 from service.cli.progress import Bar
 from service.cli.streams import create, printable, require_absent, require_writable, usage, write_json, write_line
 from service.cli.train_settings import checked, given, invalid, origin
@@ -20,6 +19,7 @@ SETTINGS = {
     "tie_break",
     "min_frequency",
     "max_token_length",
+    "limit_alphabet",
     "replace_invalid",
 }
 OF_BYTES = ("resume", "work", "save_counts", "report", "against", "fertility")
@@ -30,15 +30,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add what only characters have."""
     parser.add_argument("--level", choices=("bytes", "characters"), default="bytes", help="default: %(default)s")
     parser.add_argument("--end-of-word", metavar="MARK", help="of characters: ends every word (default: </w>)")
-    parser.add_argument(
-        "--limit-alphabet", metavar="N", type=whole_number, help="of characters: only the N most frequent ones"
-    )
 
 
 def require_bytes(args: argparse.Namespace) -> None:
     """Refuse the flags of characters at byte level."""
-    if args.end_of_word is not None or args.limit_alphabet is not None:
-        raise usage("--end-of-word and --limit-alphabet need --level characters")
+    if args.end_of_word is not None:
+        raise usage("--end-of-word needs --level characters")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,13 +47,13 @@ def run(args: argparse.Namespace) -> int:
     if others:
         raise usage(f"{', '.join(others)}: not with --level characters")
     # The size means another thing here; everything else is checked as at byte level.
-    corpus = checked({key: value for key, value in settings.items() if key != "vocab_size"}, args).corpus
+    of_bytes = {key: value for key, value in settings.items() if key not in ("vocab_size", "limit_alphabet")}
+    corpus = checked(of_bytes, args).corpus
     require_absent(output)
     require_writable(output)
     chosen = {key: value for key, value in settings.items() if key != "corpus"}
-    for name in ("end_of_word", "limit_alphabet"):
-        if getattr(args, name) is not None:
-            chosen[name] = getattr(args, name)
+    if args.end_of_word is not None:
+        chosen["end_of_word"] = args.end_of_word
     bar = Bar()
     try:
         texts = corpus if isinstance(corpus, Files) else iter(corpus)

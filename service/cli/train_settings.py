@@ -15,12 +15,19 @@ from tokenizer_core import (
     IdLayout,
     InvalidOption,
     InvalidSettings,
+    ModelName,
+    Normalizing,
     OnError,
+    PairScore,
     Recipe,
     Rewriting,
     TieBreak,
     TokdError,
+    Words,
 )
+
+STEPS = tuple(dict.fromkeys((*get_args(Rewriting), *get_args(Normalizing))))
+"""Rewrites of a normalizer, of any model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +73,14 @@ FLAGS = (
     Flag("replace_invalid", "", "bytes that are not UTF-8 become U+FFFD, rather than an error", kind=None),
     Flag("vocab_size", "N", "tokens in all (default: 32000)", kind=count),
     Flag("sizes", "N,N", "more sizes to make in the same run, each the beginning of the next larger", kind=numbers),
+    Flag("model", "NAME", "what is trained (default: bpe)", choices=ModelName),
+    Flag("pretokenizer", "NAME", "of WordPiece and words: what words are (default: bert; whitespace)", choices=Words),
+    Flag("score", "SCORE", "of WordPiece: which pair is merged first (default: count)", choices=PairScore),
+    Flag("prefix", "TEXT", "of WordPiece: before entries that do not begin a word (default: ##)"),
+    Flag("unk", "LITERAL", "of all but BPE: the token of what is not in the vocabulary (default: [UNK])"),
+    Flag("limit_alphabet", "N", "of characters and WordPiece: only the N most frequent characters", kind=whole_number),
     Flag("pattern", "PATTERN", "a known name or a regular expression that cuts pieces (default: cl100k_base)"),
-    Flag("normalizer", "NAME", f"one of {', '.join(get_args(Rewriting))}; several are done in turn", many=True),
+    Flag("normalizer", "NAME", f"one of {', '.join(STEPS)}; several are done in turn", many=True),
     Flag(
         "special_tokens",
         "LITERAL",

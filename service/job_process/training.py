@@ -15,13 +15,13 @@ import shutil
 import signal
 import sys
 import traceback
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from service.job_process.control import end_with_parent, prefer_as_oom_victim
 from service.job_process.pipe import MessageWriter, Watchdog
 from service.registry.artifact_dirs import put_into_place
+from service.schemas.training import TrainingSettings
 from tokenizer_core import (
     Bounds,
     Progress,
@@ -31,11 +31,10 @@ from tokenizer_core import (
     Tokenizer,
     TrainingReport,
     TrainingRun,
-    TrainSettings,
 )
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
-_SETTINGS = frozenset(("extends", *(field.name for field in fields(TrainSettings))))
+_SETTINGS = frozenset(TrainingSettings.model_fields)
 _OF_CORPUS = frozenset(("format", "field", "column", "on_error"))
 """Only of files that a pattern or a directory found: others are named by their place in the request."""
 

@@ -7,7 +7,17 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.requests import Example, RequestBody
-from tokenizer_core import CorpusFormat, IdLayout, OnError, Rewriting, TieBreak
+from tokenizer_core import (
+    CorpusFormat,
+    IdLayout,
+    ModelName,
+    Normalizing,
+    OnError,
+    PairScore,
+    Rewriting,
+    TieBreak,
+    Words,
+)
 
 MAX_NAMES = 10_000
 """Most files or URLs, and most special tokens, of one job."""
@@ -43,20 +53,39 @@ class TrainingSettings(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
-    vocab_size: Count = Field(32_000, description="Tokens in all: 256 bytes, the special tokens and what is learned.")
+    model: ModelName = Field(
+        "bpe",
+        description="Byte-level BPE, WordPiece, whole words or single characters; each takes its own settings.",
+    )
+    vocab_size: Count = Field(
+        32_000, description="Tokens in all: the bytes or characters, the special tokens and what is learned."
+    )
     pattern: str | None = Field(
         "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
     )
+    pretokenizer: Words | None = Field(
+        None, description="Of WordPiece and words: what words are; by default `bert` and `whitespace`."
+    )
     # Null is none, as everywhere; an answer always has the list.
-    normalizer: list[Rewriting] | None = Field([], description="Rewrites of the text, in order.")
+    normalizer: list[Rewriting | Normalizing] | None = Field([], description="Rewrites of the text, in order.")
     special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
         [], description="Literals that end a document, are never counted, and get ids of their own."
     )
+    unk: str | None = Field(
+        None, description="Of all models but BPE: the token of what is not in the vocabulary, by default `[UNK]`."
+    )
+    score: PairScore | None = Field(
+        None, description="Of WordPiece: merge the most frequent pair (`count`, the default), or by `likelihood`."
+    )
+    prefix: str | None = Field(
+        None, description="Of WordPiece: before entries that do not begin a word; by default `##`."
+    )
+    limit_alphabet: Count | None = Field(None, description="Of WordPiece: only the most frequent characters.")
     tie_break: TieBreak = Field(
         "lexicographic_low", description="Which of several equally frequent pairs is merged first."
     )
     min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
-    max_token_length: Count | None = Field(None, description="In bytes.")
+    max_token_length: Count | None = Field(None, description="In bytes; of WordPiece in characters.")
     max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
     id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."

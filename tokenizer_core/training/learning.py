@@ -72,6 +72,15 @@ class Learned:
         return [*self.start.merges, *(merge[:3] for merge in self.merges[:taken])]
 
 
+def replayed(start: Start, merges: Sequence[Merge]) -> Learned:
+    """Return what merges make of the tokens of the start."""
+    tokens = list(start.tokens)
+    for left, right, product, _ in merges:
+        if product == len(tokens):
+            tokens.append(tokens[left] + tokens[right])
+    return Learned(start, tokens, list(merges))
+
+
 def learn(
     pieces: PieceCounts, start: Start, goal: Goal, *, known: Sequence[Merge] = (), on_merges: OnMerges | None = None
 ) -> Learned:

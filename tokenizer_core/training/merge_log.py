@@ -1,7 +1,8 @@
 """The checkpoint of merging: the merges so far, in a file that is replaced whole.
 
-The first line says what the merges depend on and what was counted; every other is one merge: left, right and product by
-index, and how often the pair occurred.
+The first line says what the merges depend on and what was counted, and at the end of a run whose tokens do not follow
+from the merges alone, these tokens; every other is one merge: left, right and product by index, and how often the pair
+occurred.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.atomic_files import replace
-from tokenizer_core.training.learning import Merge
+from tokenizer_core.training.learning import Learned, Merge, Start
 
 FORMAT = "tokd merges 1"
 
@@ -36,6 +37,8 @@ class MergeLog:
         seconds: of merging, over all attempts.
         timeline: seconds and merges, over all attempts.
         curve: merges, and the tokens a byte of the counted pieces with them, over all attempts.
+        alphabet, tokens: how many tokens there were before the first merge, and all tokens as text; none where they
+            follow from the plan and the merges.
     """
 
     path: Path
@@ -45,6 +48,8 @@ class MergeLog:
     is_complete: bool = False
     timeline: list[tuple[float, int]] = field(default_factory=list)
     curve: list[tuple[int, float]] = field(default_factory=list)
+    alphabet: int = 0
+    tokens: list[str] = field(default_factory=list)
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
     _begun: float = field(default_factory=time.monotonic)
@@ -66,6 +71,7 @@ class MergeLog:
             # None, or not one of this package: the merges are found again.
             return log
         log.merges, log._lines, log.timeline, log.curve = merges, lines, timeline, curve
+        log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
         log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
         log._before = log.seconds
         return log
@@ -100,6 +106,15 @@ class MergeLog:
             # A long list is not written all the time.
             self._next = time.monotonic() + INTERVAL + 20 * (time.monotonic() - now)
 
+    def keep(self, learned: Learned) -> None:
+        """Keep the tokens of a run too."""
+        self.alphabet, self.tokens = len(learned.start.tokens), [token.decode() for token in learned.tokens]
+
+    def learned(self) -> Learned:
+        """Return what was kept."""
+        tokens = [token.encode() for token in self.tokens]
+        return Learned(Start(tuple(tokens[: self.alphabet])), tokens, self.merges)
+
     def write(self) -> None:
         """Put the file into its place."""
         header = {
@@ -110,6 +125,7 @@ class MergeLog:
             "merges": len(self._lines),
             "timeline": self.timeline,
             "curve": self.curve,
+            **({"alphabet": self.alphabet, "tokens": self.tokens} if self.tokens else {}),
         }
         replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
 

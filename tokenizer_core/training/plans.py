@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
-from tokenizer_core._kernel import VERSION, Vocabulary
+from tokenizer_core._kernel import VERSION, PieceCounts, Vocabulary
 from tokenizer_core.arguments import holds_items
-from tokenizer_core.config import PipelineConfig, TokenizerParts
+from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
-from tokenizer_core.training.learning import Goal, Learned, Start
+from tokenizer_core.training.entry_settings import EntrySettings
+from tokenizer_core.training.families import AnySettings
+from tokenizer_core.training.learning import Goal, Learned, Merge, OnMerges, Start, learn, replayed
+from tokenizer_core.training.merge_log import MergeLog
+from tokenizer_core.training.progress import Newest
 from tokenizer_core.training.settings import TieBreak, TrainSettings
 
 HUGE_PIECE = 100_000
@@ -42,12 +47,22 @@ class Plan(Protocol):
         """Longer pieces are left out."""
 
     @property
-    def start(self) -> Start:
-        """Return what there is before the first merge."""
+    def wanted(self) -> int:
+        """Tokens to learn, at most."""
 
     @property
-    def goal(self) -> Goal:
-        """Return what is to be learned."""
+    def newest(self) -> Newest | None:
+        """Follow the merges of a run, where their tokens are known from the beginning."""
+
+    @property
+    def key(self) -> list[Any]:
+        """Return what decides which tokens are learned from counts, as JSON has it."""
+
+    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
+        """Learn tokens; ``known`` are the first merges of the same run, which may be found again."""
+
+    def restored(self, log: MergeLog) -> Learned:
+        """Return what a finished run has learned."""
 
     def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
         """Return the rules of counting."""
@@ -56,8 +71,43 @@ class Plan(Protocol):
         """Make the tokenizers; ``corpus`` is for their provenance."""
 
 
+class _OfBytes(ABC):
+    """What a new vocabulary and a longer one have in common: both are learned by merges of bytes."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def start(self) -> Start:
+        """Return what there is before the first merge."""
+
+    @property
+    @abstractmethod
+    def goal(self) -> Goal:
+        """Return what is to be learned."""
+
+    @property
+    def wanted(self) -> int:
+        return self.goal.tokens - len(self.start.tokens)
+
+    @property
+    def newest(self) -> Newest | None:
+        return Newest(self.start.tokens)
+
+    @property
+    def key(self) -> list[Any]:
+        tokens = [token.hex() for token in self.start.tokens]
+        return [tokens, self.start.merges, asdict(self.goal)]
+
+    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
+        return learn(pieces, self.start, self.goal, known=known, on_merges=on_merges)
+
+    def restored(self, log: MergeLog) -> Learned:
+        return replayed(self.start, log.merges)
+
+
 @dataclass(frozen=True, slots=True)
-class NewVocabulary:
+class NewVocabulary(_OfBytes):
     """A new vocabulary in several sizes, each the beginning of the next.
 
     Args:
@@ -68,17 +118,7 @@ class NewVocabulary:
     sizes: Sequence[int]
 
     def __post_init__(self) -> None:
-        given: Any = self.sizes
-        named = tuple(islice(given, MAX_SIZES + 1)) if holds_items(given) else ()
-        if not 1 <= len(named) <= MAX_SIZES:
-            raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {shown(given)}", field="sizes")
-        sizes = []
-        for index, size in enumerate(named):
-            try:
-                sizes.append(replace(self.settings, vocab_size=size).vocab_size)
-            except InvalidOption as error:
-                raise InvalidOption(error.message, field=f"sizes[{index}]") from None
-        object.__setattr__(self, "sizes", tuple(sizes))
+        object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
 
     @property
     def max_piece_length(self) -> int | None:
@@ -120,7 +160,7 @@ class NewVocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class LongerVocabulary:
+class LongerVocabulary(_OfBytes):
     """More merges for a tokenizer: every id keeps its token, new ones follow the highest.
 
     The corpus is cut as the tokenizer cuts, and its own merges are made first.
@@ -134,7 +174,7 @@ class LongerVocabulary:
     tokenizer: Tokenizer
     settings: TrainSettings
     ids: tuple[int, ...]
-    start: Start
+    known: Start
 
     @classmethod
     def of(
@@ -172,6 +212,10 @@ class LongerVocabulary:
         return self.settings.max_piece_length
 
     @property
+    def start(self) -> Start:
+        return self.known
+
+    @property
     def goal(self) -> Goal:
         more = self.settings.vocab_size - self.tokenizer.vocab_size
         return _goal(self.settings, len(self.ids) + more, self._literals)
@@ -206,6 +250,91 @@ class LongerVocabulary:
     @property
     def _literals(self) -> tuple[str, ...]:
         return tuple(token.content for token in self.tokenizer.parts.config.added_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntries:
+    """A new vocabulary of texts, in several sizes, each the beginning of the next.
+
+    Args:
+        sizes: in the place of the settings' ``vocab_size``, in any order.
+    """
+
+    settings: EntrySettings
+    sizes: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
+
+    @property
+    def max_piece_length(self) -> int | None:
+        return self.settings.max_piece_length
+
+    @property
+    def wanted(self) -> int:
+        return max(self.sizes) - len(self.settings.literals)
+
+    @property
+    def newest(self) -> Newest | None:
+        return None
+
+    @property
+    def key(self) -> list[Any]:
+        return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}]
+
+    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
+        del known  # They are found again, in seconds: only what is counted is worth keeping.
+        learned = self.settings.learn(pieces, self.wanted, on_merges)
+        alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.literals)
+        if least < alphabet:
+            message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
+            raise InvalidOption(f"{message}, and one size is {min(self.sizes)}", field="sizes")
+        return learned
+
+    def restored(self, log: MergeLog) -> Learned:
+        return log.learned()
+
+    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
+        return Rules(self.settings.pipeline().to_json(), self.settings.literals, replace_invalid, threads)
+
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        return [self._tokenizer(learned, size, corpus) for size in self.sizes]
+
+    def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
+        tokens = learned.tokens[: size - len(self.settings.literals)]
+        vocabulary, config = self.settings.build([token.decode() for token in tokens])
+        new = len(tokens) - len(learned.start.tokens)
+        made = {"tokens": new, "merges": min(new, len(learned.merges))}
+        provenance = _provenance(self.settings.to_dict() | {"vocab_size": size}, corpus, made)
+        roles = Settings(unk=self.settings.unk)
+        return Tokenizer(TokenizerParts(vocabulary, config, roles, name="trained", provenance=provenance))
+
+
+def new_plan(settings: AnySettings, sizes: Sequence[int]) -> NewVocabulary | NewEntries:
+    """Return the plan of a new vocabulary of any model.
+
+    Raises:
+        InvalidOption: with the field, such as ``sizes[1]``.
+    """
+    return NewVocabulary(settings, sizes) if isinstance(settings, TrainSettings) else NewEntries(settings, sizes)
+
+
+def sizes_of(settings: AnySettings, given: Any) -> tuple[int, ...]:
+    """Check sizes, each as a ``vocab_size`` of the settings.
+
+    Raises:
+        InvalidOption: with the field, such as ``sizes[1]``.
+    """
+    named = tuple(islice(given, MAX_SIZES + 1)) if holds_items(given) else ()
+    if not 1 <= len(named) <= MAX_SIZES:
+        raise InvalidOption(f"sizes is a list of 1 to {MAX_SIZES} sizes, not {shown(given)}", field="sizes")
+    sizes = []
+    for index, size in enumerate(named):
+        try:
+            sizes.append(replace(settings, vocab_size=size).vocab_size)
+        except InvalidOption as error:
+            raise InvalidOption(error.message, field=f"sizes[{index}]") from None
+    return tuple(sizes)
 
 
 def warn_of_huge_pieces(counts: Counts) -> None:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
@@ -28,13 +28,15 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, NewVocabulary, Plan
+from tokenizer_core.training.families import ALL_FIELDS, AnySettings, literals_of, settings_of
+from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, Plan, new_plan
 from tokenizer_core.training.settings import TrainSettings
 
-_SETTINGS = tuple(field.name for field in fields(TrainSettings))
 _OF_FILES = ("format", "field", "column", "on_error")
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
 """Fields that change no id of a text."""
+
+_ONLY_BPE = "only byte-level BPE can be extended; leave extends away"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,8 @@ class Recipe:
 
     Attributes:
         corpus: files, or documents as strings.
-        settings: of ``TrainSettings``.
+        settings: of the model: ``TrainSettings`` for byte-level BPE, ``WordPieceSettings``, ``WordSettings`` or
+            ``CharacterSettings``.
         sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
         extends_hash: of that tokenizer; the run refuses another one at its place.
@@ -57,7 +60,7 @@ class Recipe:
     """
 
     corpus: Files | tuple[str, ...]
-    settings: TrainSettings
+    settings: AnySettings
     sizes: tuple[int, ...] = ()
     extends: str | None = None
     extends_hash: str | None = None
@@ -72,7 +75,7 @@ class Recipe:
         try:
             if self.name is not None:
                 check_name(self.name)
-            check_kind(self.settings, TrainSettings, "settings")
+            check_kind(self.settings, AnySettings, "settings")
             if not isinstance(self.corpus, Files):
                 texts = tuple_of(self.corpus, "corpus")
                 for index, text in enumerate(texts):
@@ -89,15 +92,17 @@ class Recipe:
             sizes: Any = self.sizes
             # Not ``bool(sizes)`` of anything: an array of NumPy raises there.
             has_sizes = not isinstance(sizes, list | tuple) or bool(sizes)
-            plan = NewVocabulary(self.settings, sizes if has_sizes else (self.settings.vocab_size,))
+            plan = new_plan(self.settings, sizes if has_sizes else (self.settings.vocab_size,))
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None
         if has_sizes:
             object.__setattr__(self, "sizes", plan.sizes)
+        if self.extends is not None and not isinstance(self.settings, TrainSettings):
+            raise InvalidSettings(_ONLY_BPE, field="extends")
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
         if self.extends is None:
-            self._check_roles(self.settings.special_tokens)
+            self._check_roles(literals_of(self.settings))
         if self.chat_template is not None:
             try:
                 # Not ``compiled``, which keeps what it makes: callers would fill the memory of a server.
@@ -111,15 +116,17 @@ class Recipe:
 
         ``corpus`` is an object: ``paths`` (with ``format``, ``field``, ``column`` and ``on_error`` as in ``Files``), or
         ``texts``.
-        ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of
-        ``TrainSettings`` and of this class.
+        ``model`` is ``bpe``, ``wordpiece``, ``word`` or ``character``; by default ``bpe``. ``initial_merges`` are pairs
+        of entries as a ``tokenizer.json`` has them. The other fields are those of the model's settings and of this
+        class.
 
         Raises:
             InvalidSettings: with the field as ``path``.
         """
         if not isinstance(given, Mapping):
             raise InvalidSettings(f"a recipe is an object, not {type(given).__name__}", field="")
-        known = {"corpus", "sizes", "extends", "extends_hash", "replace_invalid", "name", *_ACCOMPANYING, *_SETTINGS}
+        known = {"corpus", "sizes", "extends", "extends_hash", "replace_invalid", "name", "model"}
+        known |= {*_ACCOMPANYING, *ALL_FIELDS}
         for key in given:
             if key not in known:
                 near = did_you_mean(str(key), known)
@@ -127,15 +134,18 @@ class Recipe:
         if "corpus" not in given:
             raise InvalidSettings("there is no corpus; name paths, or give texts", field="corpus")
         extends = _optional(given, "extends", str)
-        chosen = {key: given[key] for key in _SETTINGS if key in given}
+        chosen = {key: given[key] for key in ALL_FIELDS if key in given}
+        model = given.get("model", "bpe")
         if extends is not None:
+            if model != "bpe":
+                raise InvalidSettings(_ONLY_BPE, field="extends")
             for key in chosen.keys() - set(EXTENDING):
                 raise InvalidSettings(f"{key} is as the artifact has it; leave it away, or extends", field=key)
             chosen["pattern"] = None
         if "initial_merges" in chosen:
             chosen["initial_merges"] = _merges(chosen["initial_merges"])
         try:
-            settings = TrainSettings(**chosen)
+            settings = settings_of(model, chosen)
         except InvalidOption as error:
             raise _settings_error(error) from None
         return cls(
@@ -152,7 +162,9 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``from_dict`` makes the same recipe of, as values that JSON has."""
         settings = self.settings.to_dict()
-        settings["initial_merges"] = [[_entry(left), _entry(right)] for left, right in self.settings.initial_merges]
+        if isinstance(self.settings, TrainSettings):
+            merges = self.settings.initial_merges
+            settings |= {"model": "bpe", "initial_merges": [[_entry(left), _entry(right)] for left, right in merges]}
         if self.extends is not None:
             settings = {key: settings[key] for key in EXTENDING}
         return {"corpus": _corpus_dict(self.corpus), **settings} | {
@@ -172,7 +184,7 @@ class Recipe:
             InvalidSettings
         """
         if self.extends is None:
-            return NewVocabulary(self.settings, (self.settings.vocab_size, *self.sizes))
+            return new_plan(self.settings, (self.settings.vocab_size, *self.sizes))
         chosen = {key: getattr(self.settings, key) for key in EXTENDING if key != "vocab_size"}
         tokenizer = Tokenizer.open(self.extends)
         if self.extends_hash not in (None, tokenizer.hash):

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -28,10 +28,10 @@ from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count, count_segment, count_sources, cut_of
 from tokenizer_core.training.counts import Counts, read_header, require_pieces
-from tokenizer_core.training.learning import Learned, Merge, learn
+from tokenizer_core.training.learning import Learned, Merge
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
-from tokenizer_core.training.progress import Newest, Progress, Report, Reporter
+from tokenizer_core.training.plans import NewEntries, Plan, warn_of_huge_pieces
+from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
@@ -127,29 +127,31 @@ class TrainingRun:
         if log.is_complete:
             return
         reporter = Reporter(self._report)
-        reporter.merging(0, self._plan.goal.tokens - len(self._plan.start.tokens))
+        reporter.merging(0, self._plan.wanted)
         counts = self._all_counts(self._plan.max_piece_length, reporter.progress)
         warn_of_huge_pieces(counts)
         log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
         known = log.merges
         log.restart()
 
-        newest, piece_bytes = Newest(self._plan.start.tokens), counts.pieces.piece_bytes
+        newest, piece_bytes = self._plan.newest, counts.pieces.piece_bytes
 
         def add_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
             reporter.merging(done, total)
             per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
-            reporter.progress = replace(reporter.progress, tokens_per_byte=per_byte, newest=newest.add(new))
+            reporter.progress = replace(
+                reporter.progress, tokens_per_byte=per_byte, newest=() if newest is None else newest.add(new)
+            )
             log.add(new, per_byte)
 
-        learned = reporter.run(
-            lambda: learn(counts.pieces, self._plan.start, self._plan.goal, known=known, on_merges=add_merges)
-        )
+        learned = reporter.run(lambda: self._plan.learn(counts.pieces, known, add_merges))
         log.add(learned.merges[len(log.merges) :])
+        if isinstance(self._plan, NewEntries):
+            log.keep(learned)
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
-        reporter.progress = replace(reporter.progress, done=len(learned.tokens) - len(self._plan.start.tokens))
+        reporter.progress = replace(reporter.progress, done=len(learned.tokens) - len(learned.start.tokens))
         reporter.report()
 
     def tokenizers(self) -> list[Tokenizer]:
@@ -306,9 +308,7 @@ class TrainingRun:
         return names
 
     def _merges_path(self) -> Path:
-        start, goal = self._plan.start, asdict(self._plan.goal)
-        tokens = [token.hex() for token in start.tokens]
-        covered = [VERSION, self._names(), self._plan.max_piece_length, tokens, start.merges, goal]
+        covered = [VERSION, self._names(), self._plan.max_piece_length, *self._plan.key]
         return self._directory / f"merges-{_key(covered)}.txt"
 
     @cached_property
@@ -317,12 +317,7 @@ class TrainingRun:
         log = MergeLog.open(self._merges_path())
         if not log.is_complete:
             raise InternalError("the merges are not complete after they were made; please report this")
-        start = self._plan.start
-        tokens = list(start.tokens)
-        for left, right, product, _ in log.merges:
-            if product == len(tokens):
-                tokens.append(tokens[left] + tokens[right])
-        return Learned(start, tokens, log.merges), log
+        return self._plan.restored(log), log
 
     def _places(self, target: Path) -> list[Path]:
         return [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]

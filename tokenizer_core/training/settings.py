@@ -7,13 +7,21 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.arguments import check_choice, check_flag, integer_of
+from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.stages.normalizers import Rewrite, Rewriting
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.training.setting_checks import (
+    check_distinct,
+    check_frequency,
+    check_limit,
+    check_steps,
+    number_of,
+    words_of,
+)
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
 IdLayout = Literal["specials_first", "specials_last"]
@@ -65,18 +73,12 @@ class TrainSettings:
         self._check_types()
         check_choice(self.tie_break, TieBreak, "tie_break")
         check_choice(self.id_layout, IdLayout, "id_layout")
-        if len(self.normalizer) > MAX_REWRITES:
-            raise InvalidOption(
-                f"normalizer has at most {MAX_REWRITES} steps, not {len(self.normalizer)}", field="normalizer"
-            )
+        check_steps(self.normalizer, MAX_REWRITES)
         for index, name in enumerate(self.normalizer):
             check_choice(name, Rewriting, f"normalizer[{index}]")
         for field in ("max_token_length", "max_piece_length"):
-            value = getattr(self, field)
-            if value is not None and value < 1:
-                raise InvalidOption(f"{field} is at least 1, not {value}", field=field)
-        if self.min_frequency < 0:
-            raise InvalidOption(f"min_frequency is at least 0, not {self.min_frequency}", field="min_frequency")
+            check_limit(getattr(self, field), field)
+        check_frequency(self.min_frequency)
         self._check_special_tokens()
         tokens = self._check_initial_merges()
         least = len(tokens) + len(self.special_tokens)
@@ -109,16 +111,9 @@ class TrainSettings:
         for name in ("vocab_size", "min_frequency", "max_token_length", "max_piece_length"):
             if given[name] is None and name.startswith("max_"):
                 continue
-            number = integer_of(given[name], name)
-            if abs(number) >= 1 << 32:
-                raise InvalidOption(f"{name} is 0 or more and less than 2 ** 32", field=name)
-            object.__setattr__(self, name, number)
+            object.__setattr__(self, name, number_of(given[name], name))
         for name in ("normalizer", "special_tokens"):
-            words = given[name]
-            is_listed = isinstance(words, Sequence) and not isinstance(words, str)
-            if not is_listed or not all(isinstance(word, str) for word in words):
-                raise InvalidOption(f"{name} is a sequence of strings", field=name)
-            object.__setattr__(self, name, tuple(words))
+            object.__setattr__(self, name, words_of(given[name], name))
         if not isinstance(given["pattern"], str | None):
             kind = type(given["pattern"]).__name__
             raise InvalidOption(f"pattern is a string or nothing, not {kind}", field="pattern")
@@ -131,17 +126,13 @@ class TrainSettings:
 
     def _check_special_tokens(self) -> None:
         """Refuse what would be lost in a mapping, or would read as a byte; the rest is for ``_check_pipeline``."""
-        seen: set[str] = set()
+        check_distinct(self.special_tokens)
         for index, literal in enumerate(self.special_tokens):
-            field = f"special_tokens[{index}]"
-            if literal in seen:
-                raise InvalidOption(f"the special token {literal[:80]!r} stands twice", field=field)
             if len(literal) == 1 and ord(literal) < 0x180:
                 raise InvalidOption(
                     f"the special token {literal!r} is the name of a byte in tokenizer.json; take a longer one",
-                    field=field,
+                    field=f"special_tokens[{index}]",
                 )
-            seen.add(literal)
 
     def _check_initial_merges(self) -> list[bytes]:
         """Return the bytes and the tokens that these merges make."""

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.corpus.files import Corpus
@@ -17,66 +18,69 @@ from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts
-from tokenizer_core.training.learning import learn
-from tokenizer_core.training.plans import LongerVocabulary, NewVocabulary, Plan, warn_of_huge_pieces, warn_of_skipped
+from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
+from tokenizer_core.training.families import AnySettings, ModelName, settings_of
+from tokenizer_core.training.plans import LongerVocabulary, Plan, new_plan, warn_of_huge_pieces, warn_of_skipped
 from tokenizer_core.training.progress import Report, Reporter
-from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
+from tokenizer_core.training.settings import IdLayout, TieBreak
+
+
+class Options(TypedDict, total=False):
+    """The settings of all models."""
+
+    pattern: str | None
+    normalizer: Sequence[Rewriting] | Sequence[Normalizing]
+    pretokenizer: Words
+    special_tokens: Sequence[str]
+    unk: str
+    tie_break: TieBreak
+    score: PairScore
+    prefix: str
+    limit_alphabet: int | None
+    min_frequency: int
+    max_token_length: int | None
+    max_piece_length: int | None
+    id_layout: IdLayout
+    initial_merges: Sequence[tuple[bytes, bytes]]
+    sixteen_bit: bool
 
 
 def train(
     corpus: Corpus | Counts,
     vocab_size: int = 32_000,
     *,
-    pattern: str | None = "cl100k_base",
-    normalizer: Sequence[Rewriting] = (),
-    special_tokens: Sequence[str] = (),
-    tie_break: TieBreak = "lexicographic_low",
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
-    max_piece_length: int | None = None,
-    id_layout: IdLayout = "specials_last",
-    initial_merges: Sequence[tuple[bytes, bytes]] = (),
-    sixteen_bit: bool = False,
+    model: ModelName = "bpe",
     replace_invalid: bool = False,
     threads: int = 0,
     progress: Report | None = None,
+    **settings: Unpack[Options],
 ) -> Tokenizer:
     """Train a tokenizer; when no pair is left before ``vocab_size``, it is smaller and its provenance says so.
 
     Args:
+        model: byte-level BPE, ``wordpiece``, ``word`` or ``character``.
         corpus: a path, glob pattern or URL; ``Files``; paths as ``Path`` objects; strings; or ``Counts``.
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: for counting; 0 means one a core. It changes no merge.
         progress: called about ten times a second; what it raises, such as ``Cancelled``, ends the run.
 
-    The other arguments are those of ``TrainSettings``.
+    The other arguments are those of ``TrainSettings``, ``WordPieceSettings``, ``WordSettings`` or
+    ``CharacterSettings``.
 
     Raises:
         InvalidOption: with the field, before any work.
         CorpusError: with the file and the byte, line or row.
     """
-    settings = TrainSettings(
-        vocab_size=vocab_size,
-        pattern=pattern,
-        normalizer=normalizer,
-        special_tokens=special_tokens,
-        tie_break=tie_break,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
-        max_piece_length=max_piece_length,
-        id_layout=id_layout,
-        initial_merges=initial_merges,
-        sixteen_bit=sixteen_bit,
-    )
+    chosen = settings_of(model, {"vocab_size": vocab_size, **settings})
     return train_sizes(
-        corpus, (vocab_size,), settings, replace_invalid=replace_invalid, threads=threads, progress=progress
+        corpus, (vocab_size,), chosen, replace_invalid=replace_invalid, threads=threads, progress=progress
     )[0]
 
 
 def train_sizes(
     corpus: Corpus | Counts,
     sizes: Sequence[int],
-    settings: TrainSettings,
+    settings: AnySettings,
     *,
     replace_invalid: bool = False,
     threads: int = 0,
@@ -91,8 +95,8 @@ def train_sizes(
         InvalidOption: with the field, such as ``sizes[1]``.
         CorpusError: with the file and the byte, line or row.
     """
-    check_kind(settings, TrainSettings, "settings")
-    plan = NewVocabulary(settings, sizes)
+    check_kind(settings, AnySettings, "settings")
+    plan = new_plan(settings, sizes)
     return _follow(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
 
 
@@ -133,7 +137,7 @@ def extend(
 
 def counted(
     corpus: Corpus | Counts,
-    settings: TrainSettings,
+    settings: AnySettings,
     *,
     replace_invalid: bool = False,
     threads: int = 0,
@@ -144,8 +148,8 @@ def counted(
     Raises:
         InvalidOption: the corpus is counts that were made by other rules.
     """
-    check_kind(settings, TrainSettings, "settings")
-    plan = NewVocabulary(settings, (settings.vocab_size,))
+    check_kind(settings, AnySettings, "settings")
+    plan = new_plan(settings, (settings.vocab_size,))
     return _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
 
 
@@ -153,10 +157,9 @@ def _follow(
     plan: Plan, corpus: Corpus | Counts, *, replace_invalid: bool, threads: int, progress: Report | None
 ) -> list[Tokenizer]:
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
-    start, goal = plan.start, plan.goal
     reporter = Reporter(progress)
-    reporter.merging(0, goal.tokens - len(start.tokens))
-    learned = reporter.run(lambda: learn(counts.pieces, start, goal, on_merges=reporter.merging))
+    reporter.merging(0, plan.wanted)
+    learned = reporter.run(lambda: plan.learn(counts.pieces, (), reporter.merging))
     return plan.tokenizers(learned, counts.summary())
 
 

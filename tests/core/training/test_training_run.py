@@ -244,6 +244,7 @@ def test_what_progress_raises_ends_a_run_that_can_go_on(tmp_path: Path, shards: 
 def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
     given = {
         "corpus": {"paths": ["a.txt", "b"], "format": "jsonl", "field": "body", "column": "text", "on_error": "skip"},
+        "model": "bpe",
         "vocab_size": 1000,
         "pattern": None,
         "normalizer": ["nfc"],

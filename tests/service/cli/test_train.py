@@ -17,6 +17,7 @@ from tests.service.cli.training import FLAGS, SPECIAL, contents, refused
 from tokenizer_core import Files, Recipe, Tokenizer, compare
 from tokenizer_core import train as train_in_python
 from tokenizer_core import train_characters as characters_in_python
+from tokenizer_core.training.families import ALL_FIELDS
 
 WRITTEN = ("--work", "--report", "--save-counts")
 
@@ -112,7 +113,7 @@ def test_initial_merges_come_first(folder, capsysbinary):
 
 def test_every_setting_of_a_recipe_has_its_flag(folder):
     recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"]}}).to_dict()
-    settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe)
+    settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe) | set(ALL_FIELDS)
     assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {
         "corpus.paths",
         "initial_merges",

@@ -12,7 +12,7 @@ use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::regex::StepBudget;
 use tokd_kernel::train::counter::Counter;
 use tokd_kernel::train::counts::Counts;
-use tokd_kernel::train::cut::{last_cut, may_cut};
+use tokd_kernel::train::cut::{Places, last_cut, places};
 use tokd_kernel::train::separators::Separators;
 use tokd_kernel::train::stream::{InvalidUtf8, Stream};
 
@@ -93,7 +93,7 @@ proptest! {
         normalizers in prop::collection::vec(prop::sample::select(&NORMALIZERS), 0..4),
     ) {
         let config = normalizing(&normalizers, pattern);
-        prop_assert!(may_cut(&config));
+        prop_assert_eq!(places(&config), Some(Places::BehindLetters));
         let pretokenizer = Pretokenizer::new(&config.pretokenizer).unwrap();
         let normalizer = Normalizer::new(&config.normalizer).unwrap();
         let pieces_of = |text: &str| pieces(&pretokenizer, &normalized(&normalizer, text));
@@ -101,7 +101,7 @@ proptest! {
         let mut to = text.len();
         let from = (0..=from.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
         let whole = pieces_of(&text);
-        while let Some(cut) = last_cut(&text, from, to) {
+        while let Some(cut) = last_cut(Places::BehindLetters, &text, from, to) {
             prop_assert_eq!(&[pieces_of(&text[..cut]), pieces_of(&text[cut..])].concat(), &whole, "cut at {}", cut);
             to = cut;
         }
@@ -137,14 +137,14 @@ proptest! {
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'a'), Just(0xE6), Just(0x97)], 0..60),
         block in 1..5_usize,
     ) {
-        let mut stream = Stream::new(InvalidUtf8::Replace, false);
+        let mut stream = Stream::new(InvalidUtf8::Replace, None);
         for block in bytes.chunks(block) {
             stream.feed(block).unwrap();
         }
         stream.end_document().unwrap();
         let texts = stream.give(&Separators::default(), true).unwrap_or_default();
         prop_assert_eq!(texts.text, String::from_utf8_lossy(&bytes).into_owned());
-        let mut refusing = Stream::new(InvalidUtf8::Refuse, false);
+        let mut refusing = Stream::new(InvalidUtf8::Refuse, None);
         let fed = bytes.chunks(block).try_for_each(|block| refusing.feed(block));
         let refused = fed.and_then(|()| refusing.end_document());
         let expected = std::str::from_utf8(&bytes).err().map(|error| error.valid_up_to());
@@ -160,7 +160,7 @@ proptest! {
 fn a_long_document_is_counted_in_parts_and_a_special_token_is_never_cut() {
     let specials = [String::from("end of text"), String::from("<|x|>")];
     let separators = Separators::new(&specials).unwrap();
-    let mut stream = Stream::new(InvalidUtf8::Refuse, true);
+    let mut stream = Stream::new(InvalidUtf8::Refuse, Some(Places::BehindLetters));
     let text = "a word, end of text<|x|> and more. ".repeat(100_000);
     let (mut parts, mut joined) = (0, String::new());
     for block in text.as_bytes().chunks(70_001) {
@@ -211,6 +211,6 @@ fn a_pattern_that_may_look_anywhere_is_never_cut() {
         r#"{"normalizer":[{"type":"strip","left":true,"right":true}],
             "pretokenizer":[{"type":"split","pattern":{"name":"gpt2"},"behavior":"isolated"}]}"#,
     ] {
-        assert!(!may_cut(&Config::from_json(json).unwrap()), "{json}");
+        assert_eq!(places(&Config::from_json(json).unwrap()), None, "{json}");
     }
 }

@@ -13,4 +13,6 @@ words, ``m`` of merges, ``p`` of distinct pairs. All rungs make the same merges.
 6. ``linked_positions``         index the places of every pair, so that one huge word costs no more than many short ones
 7. ``multiset_heap``            a heap in which counts move, instead of one with stale entries
 8. ``whole_text``               no heap at all: pairs in buckets by count, O(n) for a whole text without a pretokenizer
+
+Beside the ladder stands ``word_piece``, the definition of WordPiece by count and by likelihood.
 """

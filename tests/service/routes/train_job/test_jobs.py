@@ -54,6 +54,7 @@ def test_jobs_are_listed_newest_first_page_by_page(board: Board) -> None:
 
 
 EVERY: dict[str, Any] = {
+    "model": "bpe",
     "vocab_size": 270,
     "pattern": "gpt2",
     "normalizer": ["nfc"],
@@ -71,19 +72,37 @@ EVERY: dict[str, Any] = {
     "chat_template": "{{ messages[0].content }}",
     "replace_invalid": True,
 }
+OF_WORD_PIECES: dict[str, Any] = {
+    "model": "wordpiece",
+    "vocab_size": 60,
+    "normalizer": ["bert_cased"],
+    "pretokenizer": "whitespace",
+    "special_tokens": ["<a>", "<unk>"],
+    "unk": "<unk>",
+    "score": "likelihood",
+    "prefix": "@@",
+    "limit_alphabet": 30,
+    "min_frequency": 2,
+    "max_token_length": 9,
+    "max_piece_length": 99,
+    "pad": "<a>",
+}
 EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length")}
 
 
-@pytest.mark.parametrize("settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}])
+@pytest.mark.parametrize("settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES])
 def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
-    assert TrainingSettings.model_fields.keys() == EVERY.keys() | {"extends"}
+    assert TrainingSettings.model_fields.keys() == EVERY.keys() | OF_WORD_PIECES.keys() | {"extends"}
     told = board.submit({**BODY, "settings": settings})
     assert {name: told["settings"][name] for name in settings} == settings
     if "extends" in settings:
         of_any = {"bos", "eos", "pad", "chat_template", "replace_invalid"}
         assert told["settings"].keys() == settings.keys() | of_any
     else:
-        assert told["settings"].keys() == TrainingSettings.model_fields.keys()
+        others = OF_WORD_PIECES if settings.get("model", "bpe") == "bpe" else EVERY
+        mine = EVERY if others is OF_WORD_PIECES else OF_WORD_PIECES
+        beside = {"extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
+        assert told["settings"].keys() == mine.keys() | beside
     where = f"/train-job/{told['id']}"
     assert board.client.get(where).json() == told
     short = {name: value for name, value in told.items() if name not in ("settings", "owner")}

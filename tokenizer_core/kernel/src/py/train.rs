@@ -15,13 +15,14 @@ use crate::train::Learned;
 use crate::train::alphabet::Characters;
 use crate::train::counter::Counter;
 use crate::train::counts::Counts;
-use crate::train::cut::may_cut;
+use crate::train::cut::places;
 use crate::train::learn::{Alphabet, learn};
-use crate::train::merge_loop::Goal;
+use crate::train::merge_loop::{Goal, Score};
 use crate::train::progress::{Progress, Reporter};
 use crate::train::skipped::OnError;
 use crate::train::stream::InvalidUtf8;
 use crate::train::tie_break::TieBreak;
+use crate::train::word_pieces::WordPieces;
 use crate::train::worker::Shared;
 
 /// See `_kernel.pyi`.
@@ -63,7 +64,7 @@ impl PyCounter {
         let level = super::arguments::level(py)?;
         let build = || {
             let config = Config::from_json(config)?;
-            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, may_cut(&config)))
+            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, places(&config).is_some()))
         };
         let (counter, may_cut) = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
         Ok(Self { may_cut, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
@@ -259,7 +260,7 @@ type Merges = Vec<(u32, u32, u32, u64)>;
 #[pyo3(signature = (
     counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
     forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
-    progress=None
+    prefix=String::new(), score="count", progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_merges<'py>(
@@ -275,6 +276,8 @@ pub fn learn_merges<'py>(
     limit_alphabet: Option<usize>,
     vocabulary: Option<&PyVocabulary>,
     ignore_merges: bool,
+    prefix: String,
+    score: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
     let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
@@ -282,18 +285,33 @@ pub fn learn_merges<'py>(
         ("bytes", None) => Alphabet::Bytes,
         ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
         ("characters", None) => Alphabet::Characters(Characters { end_of_word, limit: limit_alphabet }),
-        ("characters", Some(_)) => {
+        ("word_pieces", None) if !prefix.is_empty() => {
+            Alphabet::WordPieces(WordPieces { prefix, limit: limit_alphabet })
+        }
+        ("word_pieces", None) => {
+            return Err(invalid_option(py, String::from("the prefix of WordPiece is not empty"), "prefix"));
+        }
+        ("characters" | "word_pieces", Some(_)) => {
             return Err(invalid_option(py, String::from("an older vocabulary is one of bytes"), "level"));
         }
         (other, _) => {
-            return Err(invalid_option(py, format!("level is \"bytes\" or \"characters\", not {other:?}"), "level"));
+            let message = format!("level is \"bytes\", \"characters\" or \"word_pieces\", not {other:?}");
+            return Err(invalid_option(py, message, "level"));
+        }
+    };
+    let score = match score {
+        "count" => Score::Count,
+        "likelihood" => Score::Likelihood,
+        other => {
+            let message = format!("score is \"count\" or \"likelihood\", not {other:?}");
+            return Err(invalid_option(py, message, "score"));
         }
     };
     // The entry of a token in tokenizer.json must not be that of a special token either.
     let entries = forbidden.iter().filter_map(|literal| text_to_bytes(literal));
     let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
     let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
-    let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden };
+    let goal = Goal { tokens, min_frequency, max_token_length, tie_break, score, forbidden };
     let (mut raised, mut told) = (None, 0);
     let outcome = run(py, usize::MAX, || {
         let mut callback = |now: Progress<'_>| report(now, &mut told, progress.as_ref(), &mut raised);

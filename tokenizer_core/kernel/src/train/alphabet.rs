@@ -93,19 +93,16 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
             ends.insert(last, 0);
         }
     }
-    let mut kept: Vec<(char, u64)> = occurrences.into_iter().collect();
-    kept.sort_unstable_by_key(|(character, count)| (std::cmp::Reverse(*count), *character));
-    kept.truncate(options.limit.unwrap_or(usize::MAX));
-    kept.sort_unstable();
+    let kept = most_frequent(occurrences, options.limit);
     let mut symbols = Symbols::default();
     let plain: FxHashMap<char, u32> = kept
         .iter()
-        .map(|(character, _)| Ok((*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)?)))
+        .map(|character| Ok((*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)?)))
         .collect::<Result<_>>()?;
     let marked: FxHashMap<char, u32> = kept
         .iter()
-        .filter(|(character, _)| !mark.is_empty() && ends.contains_key(character))
-        .map(|(character, _)| Ok((*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)?)))
+        .filter(|character| !mark.is_empty() && ends.contains_key(character))
+        .map(|character| Ok((*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)?)))
         .collect::<Result<_>>()?;
     let mut words = Words::default();
     for (piece, count) in texts(counts, mark) {
@@ -120,8 +117,18 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
     Ok((symbols, words))
 }
 
+/// The most frequent characters in the order of their code points; of equals the smallest.
+pub(super) fn most_frequent(occurrences: FxHashMap<char, u64>, limit: Option<usize>) -> Vec<char> {
+    let mut kept: Vec<(char, u64)> = occurrences.into_iter().collect();
+    kept.sort_unstable_by_key(|(character, count)| (std::cmp::Reverse(*count), *character));
+    kept.truncate(limit.unwrap_or(usize::MAX));
+    let mut kept: Vec<char> = kept.into_iter().map(|(character, _)| character).collect();
+    kept.sort_unstable();
+    kept
+}
+
 /// The pieces as text; with a mark, only those that are words.
-fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
+pub(super) fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
     let keep_space = mark.is_empty();
     let texts = counts.iter().filter_map(|(piece, count)| Some((std::str::from_utf8(piece).ok()?, count)));
     texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_space))

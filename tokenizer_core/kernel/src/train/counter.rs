@@ -9,7 +9,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use super::counts::{Counts, each_line};
-use super::cut::may_cut;
+use super::cut::places;
 use super::skipped::OnError;
 use super::stream::{InvalidUtf8, Stream};
 use super::table::PieceTable;
@@ -87,7 +87,7 @@ impl Counter {
             return Err(Error::new(Code::Internal, "the system gives no thread to count with"));
         }
         Ok(Self {
-            stream: Stream::new(invalid_utf8, may_cut(config)),
+            stream: Stream::new(invalid_utf8, places(config)),
             shared,
             tasks: Some(tasks),
             threads,

@@ -1,8 +1,12 @@
 //! Places at which a text can be cut in two without changing a piece, so that a long document need not be held whole.
 //!
-//! Between a letter and a character that is neither a letter nor a mark nor an apostrophe, every named pattern ends a
-//! piece, whatever comes before and after: a run of letters ends there in all of them, only an apostrophe can continue
-//! it (`'s`), and no piece depends on the one before.
+//! Where white space is no part of a piece, or begins one (`Metaspace`), such a place is before every space. A space
+//! composes with nothing before it, so no normalizer below can tell.
+//!
+//! For the patterns of byte-level BPE the rule is another one. Between a letter and a character that is neither a
+//! letter nor a mark nor an apostrophe, every named pattern ends a piece, whatever comes before and after: a run of
+//! letters ends there in all of them, only an apostrophe can continue it (`'s`), and no piece depends on the one
+//! before.
 //!
 //! A normalizer may move such a border: `é` becomes `e` and a mark, which is in one piece with a `!` after it, and `™`
 //! becomes letters, which join the word before. So the last character of what the letter decomposes to, and the first
@@ -18,15 +22,24 @@
 
 use unicode_normalization::char::decompose_compatible;
 
-use crate::config::{Behavior, Config, NormalizerStage, Pattern, PretokenizerStage};
+use crate::config::{Behavior, Config, NormalizerStage, Pattern, Prepend, PretokenizerStage};
 use crate::unicode::older::{is_mark, lowercase};
 use crate::unicode::{LETTER, MARK, class};
 
 /// The patterns for which the rule above holds.
 const NAMES: [&str; 5] = ["gpt2", "cl100k_base", "llama3", "o200k_base", "qwen2"];
 
-/// Whether the pipeline lets its texts be cut.
-pub fn may_cut(config: &Config) -> bool {
+/// The places at which texts can be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// Between a letter and what can continue no run of letters.
+    BehindLetters,
+    /// Before a space.
+    BeforeSpaces,
+}
+
+/// The places at which the pipeline lets its texts be cut, if there are any.
+pub fn places(config: &Config) -> Option<Places> {
     let local = |stage: &NormalizerStage| {
         matches!(
             stage,
@@ -38,6 +51,15 @@ pub fn may_cut(config: &Config) -> bool {
                 | NormalizerStage::StripAccents
         )
     };
+    let space_first = |stage: &PretokenizerStage| {
+        matches!(
+            stage,
+            PretokenizerStage::Bert
+                | PretokenizerStage::Whitespace
+                | PretokenizerStage::WhitespaceSplit
+                | PretokenizerStage::Metaspace { prepend: Prepend::Always, split: true, .. }
+        )
+    };
     let named = |stage: &PretokenizerStage| {
         matches!(
             stage,
@@ -45,11 +67,20 @@ pub fn may_cut(config: &Config) -> bool {
                 if NAMES.contains(&name.as_str())
         )
     };
-    config.pretokenizer.first().is_some_and(named) && !config.prefix_space && config.normalizer.iter().all(local)
+    let (first, normalizer) = (config.pretokenizer.first()?, &config.normalizer);
+    if config.prefix_space {
+        None
+    } else if named(first) && normalizer.iter().all(local) {
+        Some(Places::BehindLetters)
+    } else if space_first(first) && normalizer.iter().all(|one| local(one) || matches!(one, NormalizerStage::Bert(_))) {
+        Some(Places::BeforeSpaces)
+    } else {
+        None
+    }
 }
 
 /// The last place in `text[from..to]` at which it can be cut, as a position in `text`.
-pub fn last_cut(text: &str, from: usize, to: usize) -> Option<usize> {
+pub fn last_cut(places: Places, text: &str, from: usize, to: usize) -> Option<usize> {
     let mut next: Option<(usize, char)> = None;
     let mut end = to.min(text.len());
     while !text.is_char_boundary(end) {
@@ -57,8 +88,10 @@ pub fn last_cut(text: &str, from: usize, to: usize) -> Option<usize> {
     }
     for (at, character) in text.get(from..end)?.char_indices().rev() {
         if let Some((cut, behind)) = next
-            && may_end(character)
-            && may_begin(behind)
+            && match places {
+                Places::BehindLetters => may_end(character) && may_begin(behind),
+                Places::BeforeSpaces => behind == ' ',
+            }
         {
             return Some(from + cut);
         }

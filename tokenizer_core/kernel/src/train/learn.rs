@@ -3,9 +3,11 @@
 use super::Learned;
 use super::alphabet::{self, Characters};
 use super::counts::Counts;
-use super::merge_loop::{Goal, Learner};
+use super::likelihood::Likelihood;
+use super::merge_loop::{Goal, Learner, Score};
 use super::progress::Reporter;
 use super::symbols::Symbols;
+use super::word_pieces::{self, WordPieces};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
@@ -18,6 +20,8 @@ pub enum Alphabet<'a> {
     Tokens(&'a Vocabulary, bool),
     /// Characters.
     Characters(Characters),
+    /// Characters, marked where they do not begin a word.
+    WordPieces(WordPieces),
 }
 
 /// The learned merges and tokens.
@@ -47,12 +51,16 @@ pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mu
         Alphabet::Bytes => alphabet::bytes(counts)?,
         Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
         Alphabet::Characters(options) => alphabet::characters(counts, options)?,
+        Alphabet::WordPieces(options) => word_pieces::alphabet(counts, options)?,
     };
     let alphabet = symbols.len();
     if goal.tokens < alphabet {
         let message = format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
         return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
     }
-    let (symbols, merges) = Learner::new(words, symbols, goal).run(reporter)?;
+    let (symbols, merges) = match goal.score {
+        Score::Count => Learner::new(words, symbols, goal).run(reporter)?,
+        Score::Likelihood => Likelihood::new(words, symbols, goal).run(reporter)?,
+    };
     Ok(Outcome { symbols, alphabet, merges })
 }

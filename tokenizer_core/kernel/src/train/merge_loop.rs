@@ -17,6 +17,16 @@ use crate::error::Result;
 /// are not needed until counts have come down to theirs; then all pairs are counted again.
 const DEPTH: u64 = 256;
 
+/// What makes one pair better than another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Score {
+    /// How often it occurs.
+    #[default]
+    Count,
+    /// How often it occurs, divided by how often each of its tokens does: see [`super::likelihood`].
+    Likelihood,
+}
+
 /// The goal of learning.
 #[derive(Debug, Clone, Default)]
 pub struct Goal {
@@ -28,16 +38,21 @@ pub struct Goal {
     pub max_token_length: Option<u32>,
     /// Between equally frequent pairs.
     pub tie_break: TieBreak,
+    /// What makes one pair better than another.
+    pub score: Score,
     /// Products that are not made: the literals of special tokens.
     pub forbidden: FxHashSet<Box<[u8]>>,
 }
 
 impl Goal {
-    fn allows(&self, (left, right): (u32, u32), symbols: &Symbols) -> bool {
+    /// Whether a pair may be merged, however often it occurs.
+    pub(super) fn allows(&self, (left, right): (u32, u32), symbols: &Symbols) -> bool {
         let short = self
             .max_token_length
             .is_none_or(|limit| u64::from(symbols.length(left)) + u64::from(symbols.length(right)) <= u64::from(limit));
-        short && (self.forbidden.is_empty() || !self.forbidden.contains(symbols.product(left, right).as_slice()))
+        short
+            && !symbols.is_ambiguous(left, right)
+            && (self.forbidden.is_empty() || !self.forbidden.contains(symbols.product(left, right).as_slice()))
     }
 }
 
@@ -116,6 +131,11 @@ impl Learner {
 
     fn merge(&mut self, slot: u32, tick: &mut Tick<'_>) -> Result<()> {
         let pair = *self.pairs.get(slot);
+        if self.symbols.is_ambiguous(pair.left, pair.right) {
+            // Another pair has made its product since it was found.
+            self.pairs.remove(slot);
+            return Ok(());
+        }
         let bytes = self.symbols.product(pair.left, pair.right);
         let known = self.symbols.find(&bytes);
         let lengths = (self.symbols.length(pair.left), self.symbols.length(pair.right));

@@ -7,7 +7,8 @@
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
-//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this.
+//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this. For WordPiece,
+//! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs.
 
 pub mod alphabet;
 pub mod counter;
@@ -15,11 +16,13 @@ pub mod counts;
 pub mod cut;
 pub mod jsonl;
 pub mod learn;
+pub mod likelihood;
 pub mod merge_loop;
 pub mod new_pairs;
 pub mod pairs;
 pub mod progress;
 pub mod queue;
+pub mod ranking;
 pub mod separators;
 pub mod skipped;
 pub mod stream;
@@ -29,6 +32,7 @@ pub mod table;
 #[path = "../../tests/unit/train.rs"]
 mod tests;
 pub mod tie_break;
+pub mod word_pieces;
 pub mod words;
 pub mod worker;
 

@@ -1,6 +1,6 @@
 //! Documents that come in blocks of bytes, cut into texts that can be counted independently.
 
-use super::cut::last_cut;
+use super::cut::{Places, last_cut};
 use super::separators::Separators;
 use crate::error::{Code, Error, Result};
 
@@ -30,7 +30,7 @@ pub struct Texts {
 #[derive(Debug)]
 pub struct Stream {
     invalid_utf8: InvalidUtf8,
-    may_cut: bool,
+    places: Option<Places>,
     texts: Texts,
     /// Bytes that may be the beginning of a character.
     half: Vec<u8>,
@@ -41,10 +41,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// No document yet. `may_cut` says whether texts may be cut at [`last_cut`].
-    pub fn new(invalid_utf8: InvalidUtf8, may_cut: bool) -> Self {
+    /// No document yet. `places` says where texts may be cut.
+    pub fn new(invalid_utf8: InvalidUtf8, places: Option<Places>) -> Self {
         let texts = Texts::default();
-        Self { invalid_utf8, may_cut, texts, half: Vec::new(), document_bytes: 0, searched: 0 }
+        Self { invalid_utf8, places, texts, half: Vec::new(), document_bytes: 0, searched: 0 }
     }
 
     /// Say how many bytes of the document that comes next are not given.
@@ -102,14 +102,12 @@ impl Stream {
 
     /// A place inside the open document, which begins at `start`.
     fn cut(&mut self, start: usize, separators: &Separators) -> Option<usize> {
-        if !self.may_cut {
-            return None;
-        }
+        let places = self.places?;
         let known = self.texts.text.len().saturating_sub(separators.reach());
         let mut to = known;
         // A cut at the old end is found with the character before it.
         let from = self.searched.max(start);
-        while let Some(cut) = last_cut(&self.texts.text, from, to) {
+        while let Some(cut) = last_cut(places, &self.texts.text, from, to) {
             if !separators.straddles(self.texts.text.as_bytes(), cut) {
                 return Some(cut);
             }

@@ -16,6 +16,8 @@ pub struct Symbols {
     /// The number of symbols of the alphabet in each.
     lengths: Vec<u32>,
     ids: FxHashMap<Box<[u8]>, u32>,
+    /// Bytes at the beginning of a token that does not begin a word, as of `##` in WordPiece. No text has them.
+    mark: usize,
 }
 
 impl Symbols {
@@ -66,8 +68,19 @@ impl Symbols {
         Ok(id)
     }
 
-    /// The byte string that a merge makes.
+    /// No tokens yet, of which those that do not begin a word begin with a mark of `mark` bytes.
+    pub fn with_mark(mark: usize) -> Self {
+        Self { mark, ..Self::default() }
+    }
+
+    /// The byte string that a merge makes; the right part never begins a word.
     pub fn product(&self, left: u32, right: u32) -> Vec<u8> {
-        [self.bytes(left), self.bytes(right)].concat()
+        [self.bytes(left), &self.bytes(right)[self.mark..]].concat()
+    }
+
+    /// Whether the product of a merge would be spelled as another token: with a mark, `#` and `###` make `##`, and
+    /// `##` and `##a` make what `##a` is already.
+    pub fn is_ambiguous(&self, left: u32, right: u32) -> bool {
+        self.mark > 0 && self.ids.contains_key(self.product(left, right).as_slice())
     }
 }

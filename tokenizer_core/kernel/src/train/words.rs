@@ -156,17 +156,36 @@ impl Words {
         &self,
         symbols: &Symbols,
         mut pair: impl FnMut(u32, (u32, u32)),
+        pause: impl FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let (mut left, mut start) = (BORDER, 0);
+        self.each_token(
+            symbols,
+            |position, right| {
+                if left != BORDER && right != BORDER {
+                    pair(start, (left, right));
+                }
+                (left, start) = (right, position);
+            },
+            pause,
+        )
+    }
+
+    /// Call `token` with the position of every token and border, in order, and `pause` now and then.
+    ///
+    /// # Errors
+    /// What `pause` returns.
+    pub fn each_token(
+        &self,
+        symbols: &Symbols,
+        mut token: impl FnMut(u32, u32),
         mut pause: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let (mut position, mut next_pause) = (0, PAUSE);
-        let (mut left, mut start) = (BORDER, 0);
         while position < self.tokens.len() {
-            let right = self.tokens[position];
-            if left != BORDER && right != BORDER {
-                pair(start, (left, right));
-            }
-            (left, start) = (right, position as u32);
-            position += if right == BORDER { 1 } else { symbols.length(right) as usize };
+            let id = self.tokens[position];
+            token(position as u32, id);
+            position += if id == BORDER { 1 } else { symbols.length(id) as usize };
             if position > next_pause {
                 next_pause = position + PAUSE;
                 pause()?;

@@ -217,6 +217,9 @@ impl WorkerCounts {
         if text.len() > u32::MAX as usize {
             return Err(Error::new(Code::CorpusTooLarge, "a document is longer than 4 GB; split it"));
         }
+        if let Some(recut) = shared.rules.pretokenizer.recut(text, true, steps)? {
+            return self.count_batches(shared, &recut.text, &recut.ends);
+        }
         let mut pieces = shared.rules.pretokenizer.pieces(text, steps)?;
         let (bytes, mut start, mut ends) = (text.as_bytes(), 0, [0; BATCH]);
         loop {
@@ -225,13 +228,29 @@ impl WorkerCounts {
             if count == 0 {
                 return Ok(());
             }
-            self.table.check_room(count)?;
-            self.table.add_all(ends[..count].iter().map(|end| {
-                let piece = &bytes[start..*end as usize];
-                start = *end as usize;
-                (piece, 1)
-            }));
+            start = self.add_all(bytes, start, &ends[..count])?;
         }
+    }
+
+    /// Count the pieces of a text that was cut and rewritten as a whole.
+    fn count_batches(&mut self, shared: &Shared, text: &str, ends: &[u32]) -> Result<()> {
+        let mut start = 0;
+        for ends in ends.chunks(BATCH) {
+            shared.check()?;
+            start = self.add_all(text.as_bytes(), start, ends)?;
+        }
+        Ok(())
+    }
+
+    /// Count the pieces from `start` on, and return where the last of them ends.
+    fn add_all(&mut self, bytes: &[u8], mut start: usize, ends: &[u32]) -> Result<usize> {
+        self.table.check_room(ends.len())?;
+        self.table.add_all(ends.iter().map(|end| {
+            let piece = &bytes[start..*end as usize];
+            start = *end as usize;
+            (piece, 1)
+        }));
+        Ok(start)
     }
 }
 

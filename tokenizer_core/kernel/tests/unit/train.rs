@@ -118,7 +118,7 @@ proptest! {
     ) {
         let corpus: Vec<_> = corpus.iter().map(|(word, weight)| (word.as_str(), *weight)).collect();
         let forbidden = forbidden.into_iter().map(|word| word.into_bytes().into()).collect();
-        let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden };
+        let goal = Goal { tokens, min_frequency, max_token_length, tie_break, forbidden, ..Goal::default() };
         prop_assert_eq!(merges(&learn(&corpus, goal.clone())), naive(&corpus, &goal));
     }
 }

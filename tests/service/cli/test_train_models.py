@@ -1,0 +1,41 @@
+"""``tokd train --model``: every model ends as an artifact with a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from service.cli import main
+from tests.service.cli.training import FLAGS, refused
+from tokenizer_core import Tokenizer
+
+ANY = FLAGS[:-2]
+"""Flags of every model: all but the pattern."""
+
+OF_MODELS = {
+    "wordpiece": ["--score", "likelihood", "--normalizer", "bert", "--prefix", "@@", "--limit-alphabet", "50"],
+    "word": ["--pretokenizer", "whitespace_split", "--unk", "<unk>"],
+    "character": ["--normalizer", "nfc"],
+}
+
+
+@pytest.mark.parametrize("model", OF_MODELS)
+def test_every_model_ends_as_an_artifact_with_a_report(folder, capsysbinary, model):
+    assert main(["train", *ANY, "--model", model, *OF_MODELS[model], "-o", "mine", "--json"]) == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    tokenizer = Tokenizer.open("mine")
+    assert document["hash"] == tokenizer.hash
+    assert document["provenance"]["settings"]["model"] == model
+    assert document["learned"]["tokens"] <= tokenizer.vocab_size <= document["asked_for"]
+    assert {path.name for path in Path("mine.report").iterdir()} >= {"report.md", "report.json", "merges.svg"}
+
+
+def test_a_flag_of_another_model_is_named(folder, capsysbinary):
+    for flags, named in (
+        (["--model", "word", "--score", "count"], "--score: the model 'word' takes no score"),
+        (["--limit-alphabet", "5"], "--limit-alphabet: the model 'bpe' takes no limit_alphabet"),
+        (["--model", "wordpiece", "--extend", "mine"], "--extend: only byte-level BPE"),
+    ):
+        assert named in refused(capsysbinary, "invalid_settings", 2, [*ANY, *flags, "-o", "x"])

@@ -1,0 +1,270 @@
+"""Settings of the models whose entries are text: WordPiece, words and characters, checked before any work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal
+
+from tokenizer_core._kernel import PieceCounts, Pipeline, Vocabulary, learn_merges
+from tokenizer_core.arguments import check_choice, check_unicode
+from tokenizer_core.config import PipelineConfig
+from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
+from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.stages.decoders import DecoderStage, Join
+from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
+from tokenizer_core.stages.models import Model, WordLevel, WordPiece
+from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
+from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
+from tokenizer_core.training.learning import Learned, OnMerges, Start
+from tokenizer_core.training.setting_checks import (
+    check_distinct,
+    check_frequency,
+    check_limit,
+    check_steps,
+    number_of,
+    words_of,
+)
+from tokenizer_core.training.settings import MAX_REWRITES, MAX_VOCAB_SIZE
+
+Normalizing = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "bert", "bert_cased"]
+Words = Literal["bert", "whitespace", "whitespace_split"]
+PairScore = Literal["count", "likelihood"]
+
+
+def _bert(*, lowercase: bool) -> Bert:
+    return Bert(clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrySettings(ABC):
+    """Settings of all these models. The constructor checks every field, before any work.
+
+    Args:
+        vocab_size: tokens in all: the special tokens, the alphabet if there is one, and what is learned.
+        normalizer: rewrites of the text, in order; ``bert`` cleans it, sets Chinese characters apart and makes letters
+            small without accents, ``bert_cased`` leaves letters as they are.
+        special_tokens: literals that end a document, are never counted, and get the lowest ids, in this order.
+        unk: the token of what is not in the vocabulary; the first special token, unless it is another one of them.
+        min_frequency: what occurs less often is not learned.
+        max_piece_length: in bytes; longer pieces are left out. By default none is.
+
+    Raises:
+        InvalidOption: with the field.
+    """
+
+    name: ClassVar[str]
+
+    vocab_size: int = 32_000
+    normalizer: Sequence[Normalizing] = ()
+    special_tokens: Sequence[str] = ()
+    unk: str = "[UNK]"
+    min_frequency: int = 1
+    max_piece_length: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "min_frequency"):
+            object.__setattr__(self, name, number_of(getattr(self, name), name))
+        if self.max_piece_length is not None:
+            object.__setattr__(self, "max_piece_length", number_of(self.max_piece_length, "max_piece_length"))
+        for name in ("normalizer", "special_tokens"):
+            object.__setattr__(self, name, words_of(getattr(self, name), name))
+        check_steps(self.normalizer, MAX_REWRITES)
+        for index, step in enumerate(self.normalizer):
+            check_choice(step, Normalizing, f"normalizer[{index}]")
+        check_limit(self.max_piece_length, "max_piece_length")
+        check_frequency(self.min_frequency)
+        check_distinct(self.special_tokens)
+        check_unicode(self.unk, "unk")
+        if not self.unk:
+            raise InvalidOption("unk is a literal that is not empty", field="unk")
+        self._check_pipeline()
+        if not len(self.literals) < self.vocab_size <= MAX_VOCAB_SIZE:
+            message = f"vocab_size is {len(self.literals) + 1} to {MAX_VOCAB_SIZE}, not {self.vocab_size}"
+            raise InvalidOption(message, field="vocab_size")
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The special tokens by id."""
+        listed = tuple(self.special_tokens)
+        return listed if self.unk in listed else (self.unk, *listed)
+
+    @property
+    @abstractmethod
+    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+        """Return what cuts a text into pieces."""
+
+    @property
+    @abstractmethod
+    def decoders(self) -> tuple[DecoderStage, ...]:
+        """Return what joins tokens to text."""
+
+    @abstractmethod
+    def model(self, unk: int) -> Model:
+        """Return what makes ids of pieces; ``unk`` is the id of the unknown token."""
+
+    @abstractmethod
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+        """Learn up to ``tokens`` entries, without the special tokens."""
+
+    def pipeline(self) -> PipelineConfig:
+        """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
+        stages: dict[str, NormalizerStage] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
+        normalizer = tuple(stages.get(name) or _rewrite(name) for name in self.normalizer)
+        return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
+
+    def build(self, entries: Sequence[str]) -> tuple[Vocabulary, PipelineConfig]:
+        """Make the vocabulary and the pipeline of special tokens and learned entries."""
+        literals = self.literals
+        added = special({literal: id for id, literal in enumerate(literals)})
+        vocabulary = Vocabulary.from_texts(list(enumerate((*literals, *entries))), [], [])
+        model = self.model(literals.index(self.unk))
+        config = replace(self.pipeline(), model=model, decoder=self.decoders, added_tokens=added)
+        return reserve(vocabulary, added), config
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what can be written as JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        listed = {name: list(values[name]) for name in ("normalizer", "special_tokens")}
+        return {"model": self.name, **values, **listed}
+
+    def _check_pipeline(self) -> None:
+        try:
+            vocabulary, config = self.build([])
+            Pipeline(vocabulary, config.to_json())
+        except (ArtifactError, InvalidUnicode) as error:
+            place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
+            raise InvalidOption(error.message, field=f"special_tokens{place}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPieceSettings(EntrySettings):
+    """Settings of WordPiece.
+
+    Args:
+        pretokenizer: what words are: ``bert`` cuts at white space and around punctuation, ``whitespace`` also between
+            letters and symbols, ``whitespace_split`` only at white space.
+        score: which pair is merged first: the one that occurs most often, as in Hugging Face's trainer, or the one with
+            the highest ``count(ab) / (count(a) * count(b))``.
+        prefix: before entries that do not begin a word.
+        limit_alphabet: only the most frequent characters.
+        max_token_length: in characters.
+    """
+
+    name: ClassVar[str] = "wordpiece"
+
+    pretokenizer: Words = "bert"
+    score: PairScore = "count"
+    prefix: str = "##"
+    limit_alphabet: int | None = None
+    max_token_length: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.pretokenizer, Words, "pretokenizer")
+        check_choice(self.score, PairScore, "score")
+        check_unicode(self.prefix, "prefix")
+        if not self.prefix:
+            raise InvalidOption("prefix is a string that is not empty", field="prefix")
+        for name in ("limit_alphabet", "max_token_length"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number_of(getattr(self, name), name))
+            check_limit(getattr(self, name), name)
+        EntrySettings.__post_init__(self)
+
+    @property
+    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+        return (Cut(self.pretokenizer),)
+
+    @property
+    def decoders(self) -> tuple[DecoderStage, ...]:
+        return (WordPieceDecoder(prefix=self.prefix),)
+
+    def model(self, unk: int) -> Model:
+        return WordPiece(unk=unk, prefix=self.prefix)
+
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+        found, alphabet, merges = learn_merges(
+            pieces,
+            tokens,
+            level="word_pieces",
+            min_frequency=self.min_frequency,
+            max_token_length=self.max_token_length,
+            tie_break="lowest_ids",
+            forbidden=self.literals,
+            prefix=self.prefix,
+            limit_alphabet=self.limit_alphabet,
+            score=self.score,
+            progress=on_merges,
+        )
+        return Learned(Start(tuple(found[:alphabet])), found, merges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordSettings(EntrySettings):
+    """Settings of a vocabulary of whole words: the most frequent ones, of equals the least in UTF-8.
+
+    Args:
+        pretokenizer: as for WordPiece.
+    """
+
+    name: ClassVar[str] = "word"
+
+    pretokenizer: Words = "whitespace"
+
+    def __post_init__(self) -> None:
+        check_choice(self.pretokenizer, Words, "pretokenizer")
+        EntrySettings.__post_init__(self)
+
+    @property
+    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+        return (Cut(self.pretokenizer),)
+
+    @property
+    def decoders(self) -> tuple[DecoderStage, ...]:
+        return (Join("spaced"),)
+
+    def model(self, unk: int) -> Model:
+        return WordLevel(unk=unk)
+
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+        return _most_frequent(self, pieces, tokens, on_merges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CharacterSettings(EntrySettings):
+    """Settings of a vocabulary of single characters: the most frequent ones, of equals the least in UTF-8."""
+
+    name: ClassVar[str] = "character"
+
+    @property
+    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+        return (FixedLength(1),)
+
+    @property
+    def decoders(self) -> tuple[DecoderStage, ...]:
+        return (Join("fuse"),)
+
+    def model(self, unk: int) -> Model:
+        return WordLevel(unk=unk)
+
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+        return _most_frequent(self, pieces, tokens, on_merges)
+
+
+def _most_frequent(settings: EntrySettings, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+    """Take the most frequent pieces, which come first in counts."""
+    literals = {literal.encode() for literal in settings.literals}
+    found = [
+        piece
+        # A literal is not counted, but a normalizer may make one of other text.
+        for piece, count in pieces.items(0, tokens + len(literals))
+        if count >= settings.min_frequency and piece not in literals
+    ][:tokens]
+    if on_merges is not None:
+        on_merges(len(found), tokens, [], None)
+    return Learned(Start(()), found, [])
+
+
+def _rewrite(name: Any) -> Rewrite:
+    return Rewrite(name)

@@ -1,0 +1,51 @@
+"""The models that can be trained, and the settings that each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal
+
+from tokenizer_core.arguments import check_choice
+from tokenizer_core.errors import InvalidOption
+from tokenizer_core.nearest import did_you_mean
+from tokenizer_core.training.entry_settings import CharacterSettings, EntrySettings, WordPieceSettings, WordSettings
+from tokenizer_core.training.settings import TrainSettings
+
+ModelName = Literal["bpe", "wordpiece", "word", "character"]
+AnySettings = TrainSettings | EntrySettings
+
+SETTINGS: dict[str, type[TrainSettings] | type[EntrySettings]] = {
+    "bpe": TrainSettings,
+    **{kind.name: kind for kind in (WordPieceSettings, WordSettings, CharacterSettings)},
+}
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    model: tuple(field.name for field in fields(kind)) for model, kind in SETTINGS.items()
+}
+"""Names of settings by model."""
+
+ALL_FIELDS = tuple(dict.fromkeys(name for names in FIELDS.values() for name in names))
+
+
+def settings_of(model: str, given: Mapping[str, Any]) -> AnySettings:
+    """Check the settings of a model; what only another one takes is refused by name.
+
+    Raises:
+        InvalidOption: with the field.
+    """
+    check_choice(model, ModelName, "model")
+    for name in given:
+        if name in FIELDS[model]:
+            continue
+        if name not in ALL_FIELDS:
+            raise InvalidOption(f"no setting is called {name[:80]!r}{did_you_mean(name, FIELDS[model])}", field=name)
+        takers = [other for other, names in FIELDS.items() if name in names]
+        message = f"the model {model!r} takes no {name}, which is of {', '.join(takers)}; leave it away"
+        raise InvalidOption(message, field=name)
+    return SETTINGS[model](**given)
+
+
+def literals_of(settings: AnySettings) -> tuple[str, ...]:
+    """Return the literals of all special tokens."""
+    return tuple(settings.special_tokens) if isinstance(settings, TrainSettings) else settings.literals
