@@ -33,6 +33,7 @@ from service.registry.registry import Registry
 from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
+    check_upload,
     compare,
     count,
     decode,
@@ -90,6 +91,7 @@ _ROUTES = (
     engine_probes,
     # Before the route whose path covers this one.
     check,
+    check_upload,
     tokenizers,
     train_job,
     health,

@@ -159,6 +159,11 @@ class Settings:
         128 << 10, "bodies up to this size are handled at once, larger ones in a thread", least=0
     )
     body_seconds: int = setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
+    check_uploads: bool = setting(
+        False,
+        "let callers audit a `tokenizer.json` of their own with `POST /check`, each in a process of its own with "
+        "bounds of time and memory",
+    )
     upload_seconds: int = setting(
         3600,
         "time for the corpus of a job to arrive; a pause of `body_seconds` also ends the upload",

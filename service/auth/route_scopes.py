@@ -48,6 +48,7 @@ NEEDS: Mapping[str, Need] = {
     "/tokenizers": EITHER,
     "/tokenizers/{ref}": EITHER,
     "/tokenizers/{ref}/check": EITHER,
+    "/check": EITHER,
     "/healthz": OPEN,
     "/readyz": OPEN,
     "/metrics": OPEN,

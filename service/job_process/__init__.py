@@ -1,5 +1,6 @@
-"""The training process of a job. It is apart from ``jobs``, so that it starts without the database library.
+"""Processes of their own: the training of a job, and the audit of an upload.
 
-``training`` trains, ``pipe`` connects it to the worker that started it, ``control`` is what both and the server ask of
-the system.
+They are apart from ``jobs``, so that they start without the database library. ``training`` trains, ``auditing`` audits
+what a caller sends, ``pipe`` connects a training process to the worker that started it, ``control`` is what both and
+the server ask of the system.
 """

@@ -1,4 +1,4 @@
-/** The view of an audit: its points with their evidence. */
+/** The view of an audit: its points with their evidence, of a tokenizer that is loaded or of a file. */
 
 import { byId, h, said, tell } from "./dom.js";
 
@@ -7,25 +7,41 @@ let app, audited = null;
 
 export function create(given) {
   app = given;
-  byId("run-audit").addEventListener("click", run);
+  byId("run-audit").addEventListener("click", () => {
+    const reference = app.tokenizer;
+    run(byId("run-audit"), reference, () => app.client.check(reference));
+  });
+  byId("audit-file").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    if (file) await run(event.target, file, () => app.client.checkFile(file));
+    // The same file is read again when it is chosen again.
+    event.target.value = "";
+  });
 }
 
-export function show() {
-  if (audited !== app.tokenizer) {
-    byId("points").replaceChildren();
-    byId("audit-verdict").textContent = "";
+export async function show() {
+  if (audited !== app.tokenizer && !(audited instanceof File)) clear();
+  try {
+    byId("audit-upload").hidden = !(await app.description()).paths["/check"];
+  } catch (error) {
+    if (!app.failed(error)) tell(byId("audit-error"), said(error));
   }
 }
 
-async function run() {
-  const button = byId("run-audit");
-  const reference = app.tokenizer;
-  button.disabled = true;
+function clear() {
+  audited = null;
+  byId("points").replaceChildren();
+  byId("audit-verdict").textContent = "";
+}
+
+async function run(control, what, check) {
+  control.disabled = true;
+  clear();
   tell(byId("audit-error"), null);
   byId("audit-verdict").textContent = "The audit runs…";
   try {
-    const { points, ok, name } = await app.client.check(reference);
-    audited = reference;
+    const { points, ok, name } = await check();
+    audited = what;
     byId("audit-verdict").textContent = ok ? `${name}: no point failed.` : `${name}: ${points.filter((point) => point.status === "failed").length} points failed.`;
     byId("points").replaceChildren(...points.map((point) => h(
       "li", { class: point.status },
@@ -37,7 +53,7 @@ async function run() {
     byId("audit-verdict").textContent = "";
     if (!app.failed(error)) tell(byId("audit-error"), said(error));
   } finally {
-    button.disabled = false;
-    button.focus();
+    control.disabled = false;
+    control.focus();
   }
 }

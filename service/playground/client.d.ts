@@ -67,6 +67,7 @@ export class Tokd {
   tokenizers(options?: Options): Promise<TokenizerInfo[]>;
   tokenizer(reference: string, options?: Options): Promise<TokenizerInfo>;
   check(reference: string, options?: Options): Promise<Check>;
+  checkFile(file: Blob, options?: Options): Promise<Check>;
   train(body: { corpus: object; settings?: object; name?: string }, options?: Options): Promise<Job>;
   job(id: string, options?: Options): Promise<Job>;
   report(id: string, options?: Options): Promise<Record<string, unknown>>;

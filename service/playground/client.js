@@ -41,6 +41,9 @@ export class Tokd {
   tokenizer(reference, options) { return this.get(`tokenizers/${encodeURIComponent(reference)}`, options); }
   check(reference, options) { return this.get(`tokenizers/${encodeURIComponent(reference)}/check`, options); }
 
+  /** The audit of a `tokenizer.json`, as a Blob or a File, where the server allows it. */
+  async checkFile(file, options) { return (await this.request("POST", "check", file, options)).json(); }
+
   train(body, options) { return this.post("train-job", body, options); }
   job(id, options) { return this.get(`train-job/${encodeURIComponent(id)}`, options); }
   report(id, options) { return this.get(`train-job/${encodeURIComponent(id)}/report`, options); }
@@ -80,7 +83,7 @@ export class Tokd {
     if (body !== null) sent["content-type"] = "application/json";
     if (this.key) sent.authorization = `Bearer ${this.key}`;
     const answer = await this.fetch(this.base + path, {
-      method, headers: sent, signal, body: body === null ? undefined : JSON.stringify(body),
+      method, headers: sent, signal, body: body === null || body instanceof Blob ? body ?? undefined : JSON.stringify(body),
     });
     if (answer.ok) return answer;
     const text = await answer.text();

@@ -3,6 +3,7 @@
 import { bars } from "./chart.js";
 import { cut, literalsOf } from "./cut.js";
 import { byId, h, number, said, tell } from "./dom.js";
+import { guard, put, textOf } from "./field.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
 import { TokenView } from "./token_view.js";
@@ -18,7 +19,8 @@ let app, picked = new Set(), sentences = null, charted = "";
 
 export function create(given) {
   app = given;
-  byId("compare-text").value = app.state.compare ?? "The tokenizer cuts 12,345 words: naïve café, 東京, Straße.";
+  guard(byId("compare-text"));
+  put(byId("compare-text"), app.state.compare ?? "The tokenizer cuts 12,345 words: naïve café, 東京, Straße.");
   byId("compare-text").addEventListener("input", show);
   picked = new Set((app.state.with ?? "").split(",").filter(Boolean).slice(0, MOST));
 }
@@ -34,7 +36,7 @@ export function show() {
   if (!picked.size) app.tokenizers.slice(0, MOST).forEach((each) => picked.add(each.tokenizer));
   list();
   const chosen = [...picked];
-  const text = byId("compare-text").value;
+  const text = textOf(byId("compare-text"));
   writeFragment({ compare: text, with: chosen.join(",") });
   const ask = (tokenizer) => app.client.offsets({ text, tokenizer, unit: "byte", special_tokens: "text", add_special_tokens: false });
   latest.run(async () => [text, chosen, await Promise.all(chosen.map(ask))], draw, fail);

@@ -25,8 +25,14 @@ const app = {
     if (!this.info(reference)) this.tokenizers.push(await this.client.tokenizer(reference));
     listTokenizers(this.tokenizer);
   },
+  /** The server's description of itself, which tells what it allows. */
+  description() {
+    described ??= this.client.get("openapi.json").catch((error) => { described = null; throw error; });
+    return described;
+  },
   failed,
 };
+let described = null;
 let shown = null;
 
 /** Return whether an error was dealt with here: the server is away, or wants a key. */

@@ -2,6 +2,7 @@
 
 import { cut, literalsOf } from "./cut.js";
 import { byId, copy, h, number, said, tell } from "./dom.js";
+import { guard, put, textOf } from "./field.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
 import { TokenView } from "./token_view.js";
@@ -18,7 +19,8 @@ let app, view, policy = "reject", found = { tokens: [], bytes: 0 };
 export function create(given) {
   app = given;
   policy = MEANINGS.some(([name]) => name === app.state.special) ? app.state.special : "reject";
-  byId("text").value = app.state.text ?? FIRST;
+  guard(byId("text"));
+  put(byId("text"), app.state.text ?? FIRST);
   view = new TokenView(byId("token-list"), detail);
   byId("text").addEventListener("input", show);
   byId("framed").addEventListener("change", show);
@@ -31,7 +33,7 @@ export function create(given) {
 }
 
 export function show() {
-  const text = byId("text").value;
+  const text = textOf(byId("text"));
   writeFragment({ text, special: policy === "reject" ? "" : policy });
   byId("copied").textContent = "";
   latest.run(
@@ -111,8 +113,8 @@ async function decode() {
   tell(byId("decode-error"), null);
   try {
     const { text } = await app.client.decode({ ids, tokenizer: app.tokenizer });
-    byId("text").value = text;
-    show();
+    put(byId("text"), text);
+    byId("text").dispatchEvent(new Event("input"));
   } catch (error) {
     if (!app.failed(error)) tell(byId("decode-error"), said(error));
   }

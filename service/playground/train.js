@@ -3,17 +3,22 @@
 import { line } from "./chart.js";
 import * as compare from "./compare.js";
 import { byId, h, number, said, tell } from "./dom.js";
+import { guard, put, textOf } from "./field.js";
 import { visible } from "./visible.js";
 
 const SHOWN = 24;
-let app, job = null, watching = null, rates = [];
+const BPE = "bpe";
+const MODELS = { bpe: "byte-level BPE", wordpiece: "WordPiece", unigram: "Unigram", word: "words", character: "characters" };
+let app, job = null, watching = null, curve = [];
 
 export function create(given) {
   app = given;
+  guard(byId("corpus"));
   byId("train-form").addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
   });
+  byId("model").addEventListener("change", () => { byId("pattern-part").hidden = model() !== BPE; });
   byId("cancel").addEventListener("click", () => attempt(async () => app.client.cancel(job.id)));
   byId("corpus-files").addEventListener("change", (event) => take(event.target.files));
   byId("corpus").addEventListener("drop", (event) => {
@@ -23,11 +28,28 @@ export function create(given) {
   });
 }
 
-export function show() {}
+/** Offer the models that this server trains, which its own description lists. */
+export async function show() {
+  if (byId("model").options.length) return;
+  const document = await attempt(() => app.description());
+  const choices = choicesOf(document?.components.schemas.TrainingSettings?.properties.model ?? {}, document);
+  byId("model").replaceChildren(...choices.map((name) => h("option", { value: name }, MODELS[name] ?? name)));
+  if (choices.includes(BPE)) byId("model").value = BPE;
+  byId("model-part").hidden = choices.length < 2;
+}
+
+/** The values that a field of an OpenAPI document may have. */
+function choicesOf(field, document) {
+  if (field.$ref) return choicesOf(document.components.schemas[field.$ref.split("/").at(-1)], document);
+  return field.enum ?? (field.anyOf ?? []).flatMap((branch) => choicesOf(branch, document));
+}
+
+const model = () => byId("model").value || BPE;
 
 async function take(files) {
   const texts = await Promise.all([...files].map((file) => file.text()));
-  byId("corpus").value = texts.join("\n");
+  put(byId("corpus"), texts.join("\n"));
+  byId("corpus").dispatchEvent(new Event("input"));
 }
 
 /** Do what may fail, and tell why it did. */
@@ -43,14 +65,18 @@ async function attempt(work) {
 
 async function submit() {
   const body = {
-    corpus: { texts: [byId("corpus").value] },
-    settings: { vocab_size: Number(byId("vocab-size").value), pattern: byId("pattern").value },
+    corpus: { texts: [textOf(byId("corpus"))] },
+    settings: {
+      vocab_size: Number(byId("vocab-size").value),
+      ...(byId("model").value ? { model: model() } : {}),
+      ...(model() === BPE ? { pattern: byId("pattern").value } : {}),
+    },
   };
   const submitted = await attempt(() => app.client.train(body));
   if (!submitted) return;
   watching?.abort();
   watching = new AbortController();
-  rates = [];
+  curve = [];
   byId("job").hidden = false;
   byId("job-result").replaceChildren();
   byId("job-chart").replaceChildren();
@@ -71,23 +97,39 @@ function draw(next) {
   if (progress) {
     parts.push(`${number.format(progress.done)}${progress.total ? ` of ${number.format(progress.total)}` : ""} ${progress.unit}`);
     if (progress.rate) parts.push(`${number.format(progress.rate)} ${progress.unit} a second`);
-    if (progress.rate && progress.unit === "merges") rates.push([progress.done, progress.rate]);
+    if (progress.tokens_per_byte) curve.push([progress.done, progress.tokens_per_byte]);
+    showNewest(progress.newest ?? []);
   }
   byId("job-state").textContent = parts.filter(Boolean).join(" · ");
   const bar = byId("job-progress");
   if (ended) bar.value = job.state === "succeeded" ? 1 : 0;
   else if (progress?.total) bar.value = progress.done / progress.total;
   else bar.removeAttribute("value");
-  if (rates.length > 1) byId("job-chart").replaceChildren(line(rates, "merges a second, by merges done"));
+  if (ended) showNewest([]);
+  drawCurve(curve);
   if (job.error) tell(byId("train-error"), `${job.error.code}: ${job.error.message}`);
+}
+
+function showNewest(texts) {
+  byId("job-newest").hidden = !texts.length;
+  byId("job-newest").replaceChildren("newest: ", ...coloured(texts));
+}
+
+const coloured = (texts) => texts.map((text, index) => h("span", { class: `token c${index % 6}` }, h("bdi", {}, visible(text))));
+
+function drawCurve(points) {
+  if (points.length < 2) return;
+  const [from, to] = [points[0], points.at(-1)].map(([, perByte]) => number.format(perByte));
+  byId("job-chart").replaceChildren(line(points, `tokens a byte, by merges: ${from} to ${to}`));
 }
 
 async function finish() {
   const reference = job.artifact.tokenizer;
   const [report] = await Promise.all([app.client.report(job.id), app.addTokenizer(reference)]);
-  const text = byId("corpus").value.slice(0, 50_000);
+  const text = textOf(byId("corpus")).slice(0, 50_000);
   const bytes = new TextEncoder().encode(text).length;
   const { count } = await app.client.count({ text, tokenizer: reference, special_tokens: "text", add_special_tokens: false });
+  drawCurve(report.curve ?? []);
   const newest = await newestTokens(reference, report.vocab_size);
   const download = h("button", { type: "button", class: "primary", onclick: () => attempt(save) }, "Download");
   const beside = h("button", { type: "button", onclick: () => {
@@ -96,10 +138,10 @@ async function finish() {
     byId("tab-compare").click();
   } }, "Compare with the chosen tokenizer");
   byId("job-result").replaceChildren(
-    h("p", {}, `${number.format(report.vocab_size)} tokens, ${number.format(report.merges)} merges in ${number.format(report.seconds)} s; ${number.format(count / bytes)} tokens a byte of this corpus.`),
-    report.vocab_size < report.wanted ? h("p", {}, `No pair was left after ${number.format(report.merges)} merges, so it is smaller than wanted.`) : null,
+    h("p", {}, `${number.format(report.vocab_size)} tokens${report.merges ? `, ${number.format(report.merges)} merges` : ""} in ${number.format(report.seconds)} s; ${number.format(count / bytes)} tokens a byte of this corpus.`),
+    report.vocab_size < report.wanted ? h("p", {}, `The corpus has no more, so it is smaller than the ${number.format(report.wanted)} tokens that were wanted.`) : null,
     h("h3", {}, "The newest tokens"),
-    h("p", { class: "tokens" }, ...newest.map((token, index) => h("span", { class: `token c${index % 6}` }, h("bdi", {}, visible(token))))),
+    h("p", { class: "tokens" }, ...coloured(newest)),
     report.timeline.length > 1 ? line(report.timeline, "merges, by seconds") : null,
     h("div", { class: "row" }, download, beside),
   );

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.resources
 import json
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import jsonschema
+import kubernetes_validate
 import promql_parser as promql
 import pytest
 import yaml
@@ -18,7 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import tokenizer_core
 from service import settings
 from service.app import create_app
-from service.cli import COMMANDS, _parser
+from service.cli.command_line import COMMANDS, make_parser
 from tests.support.paths import ROOT
 
 DEPLOY = ROOT / "docs" / "deploy"
@@ -86,7 +90,31 @@ def known(words: list[str]) -> None:
     """Require that the server's own parser takes a command line."""
     assert words[0] == "tokd"
     assert words[1] in COMMANDS
-    _parser(words[1:]).parse_args(words[1:])
+    make_parser(words[1:2]).parse_args(words[1:])
+
+
+@pytest.mark.parametrize("version", ["1.30", kubernetes_validate.latest_version()])
+@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml"])
+def test_manifests_are_what_the_schemas_of_kubernetes_want(name: str, version: str) -> None:
+    for document in documents(name):
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_the_schemas_of_kubernetes_refuse_a_misspelt_field() -> None:
+    budget = next(each for each in documents("kubernetes.yaml") if each["kind"] == "PodDisruptionBudget")
+    budget["spec"]["minAvailible"] = budget["spec"].pop("minAvailable")
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(budget, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("path", [ROOT / "docker-compose.yml", DEPLOY / "compose.yaml"], ids=lambda path: path.name)
+def test_compose_files_are_what_their_schema_wants(path: Path) -> None:
+    schemas = importlib.resources.files("check_jsonschema") / "builtin_schemas" / "vendor"
+    schema = json.loads((schemas / "compose-spec.json").read_text("utf-8"))
+    document = yaml.safe_load(path.read_text("utf-8"))
+    jsonschema.validate(document, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "servises": {}}, schema)
 
 
 def variables(names: list[str]) -> None:

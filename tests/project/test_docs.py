@@ -156,7 +156,8 @@ def test_every_route_is_documented() -> None:
     documented = set(
         re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", (ROOT / "docs" / "http.md").read_text(encoding="utf-8"))
     )
-    paths = create_app(settings.Settings(artifacts=(str(ROOT / "artifacts" / "base"),))).openapi()["paths"]
+    every = settings.Settings(artifacts=(str(ROOT / "artifacts" / "base"),), check_uploads=True)
+    paths = create_app(every).openapi()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert routes <= documented
     assert documented - routes <= {"GET /", "GET /client.js", "GET /docs", "GET /openapi.json"}

@@ -69,6 +69,7 @@ OTHER = {
     "inline_bytes": 10,
     "piece_cache_bytes": 13_000,
     "body_seconds": 11,
+    "check_uploads": True,
     "upload_seconds": 12,
     "trained": "trained",
     "max_trained": 12,

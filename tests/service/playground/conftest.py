@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from tests.support.paths import ROOT
 from tests.support.server import RunServer, Server
@@ -44,10 +44,19 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Open pages that log no error and ask no other host; ``refusals`` lets the server refuse, which is logged."""
+    """Open pages that log no error and ask no other host; ``refusals`` lets the server refuse, which is logged.
+
+    ``answers`` has functions that answer in its place, by the pattern of a URL.
+    """
     contexts, wrong = [], []
 
-    def open_page(url: str, *, refusals: bool = False, **options: Any) -> Page:
+    def open_page(
+        url: str,
+        *,
+        refusals: bool = False,
+        answers: Mapping[str, Callable[[Route], None]] | None = None,
+        **options: Any,
+    ) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
@@ -63,6 +72,8 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         page.on(
             "request", lambda request: None if request.url.startswith((origin, "blob:")) else wrong.append(request.url)
         )
+        for pattern, answer in (answers or {}).items():
+            page.route(pattern, answer)
         page.goto(url)
         return page
 

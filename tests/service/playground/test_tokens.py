@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.service.playground.conftest import OpenPage
 from tests.support.paths import ROOT
@@ -129,6 +129,49 @@ def test_a_lone_surrogate_is_refused_with_its_place(server: Server, open_page: O
         }"""
     )
     expect(page.locator("#tokens-error")).to_contain_text("(text)")
+
+
+@pytest.mark.parametrize("is_pasted", [True, False], ids=["pasted", "set by script"])
+def test_a_million_combining_marks_are_all_counted_and_stay_usable(
+    server: Server, open_page: OpenPage, is_pasted: bool
+) -> None:
+    text = "a" + "\u0301" * 1_000_000
+    page = open_page(server.url)
+    page.locator("#text").fill("")
+    tokens_are(page, 0)
+    if is_pasted:
+        page.locator("#text").focus()
+        page.keyboard.insert_text(text)
+    else:
+        page.evaluate(SET_TEXT, text)
+    expect(page.locator("#numbers dd").first).to_have_text(f"{len(BASE.encode(text)):,}", timeout=60_000)
+    expect(page.locator("#text + [role=status]")).to_contain_text("left out of this field")
+    assert page.locator("#token-list .token").count() < 3_000
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.evaluate(SET_TEXT, "Hello, world")
+    tokens_are(page, 3)
+
+
+def test_a_late_answer_is_dropped(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server.url)
+    tokens_are(page, len(BASE.encode(page.locator("#text").input_value())))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.post_data_json["text"] == "slow":
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/offsets", hold)
+    page.locator("#text").fill("slow")
+    page.wait_for_function("() => true")
+    page.locator("#text").fill("Hello, world")
+    for route in held:
+        route.continue_()
+    tokens_are(page, 3)
+    page.wait_for_timeout(300)
+    assert shown(page) == ["Hello", ",", "·world"]
 
 
 def test_a_megabyte_stays_usable_because_only_what_is_seen_is_drawn(server: Server, open_page: OpenPage) -> None:

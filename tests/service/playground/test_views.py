@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from service.auth import entry, new_key
 from service.routes.playground import FOLDER
 from tests.service.playground.conftest import OpenPage
+from tests.support.paths import ROOT
 from tests.support.server import RunServer, Server
 
 VIEWS = ("tokens", "compare", "merges", "chat", "train", "audit")
@@ -75,6 +77,7 @@ def test_a_job_is_submitted_watched_compared_and_downloaded(
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator("#job-state")).to_contain_text("succeeded")
     expect(page.locator("#job-result .token")).to_have_count(6)
+    expect(page.locator("#job-chart figcaption")).to_contain_text("tokens a byte, by merges: ")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     download.value.save_as(tmp_path / "mine.tar.gz")
@@ -84,8 +87,7 @@ def test_a_job_is_submitted_watched_compared_and_downloaded(
     expect(page.locator("#compare-columns article")).to_have_count(2)
 
 
-def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None:
-    page = open_page(f"{server.url}/#view=train")
+def fill_corpus(page: Page) -> None:
     page.evaluate(
         """() => {
           const words = Array.from({length: 300000}, (_, at) => (at * 2654435761 % 4294967296).toString(36));
@@ -93,9 +95,33 @@ def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None
         }"""
     )
     page.locator("#vocab-size").fill("60000")
+
+
+def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    fill_corpus(page)
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#job-state")).to_contain_text("cancelled")
+
+
+def test_merging_is_watched_live(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    fill_corpus(page)
+    # What is seen while the job runs is noted down: it may be over before a driver looks.
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          new MutationObserver(() => window.seen.push(document.getElementById('job').innerText))
+            .observe(document.getElementById('job'), {subtree: true, childList: true, characterData: true});
+        }"""
+    )
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#job-state")).to_contain_text("succeeded", timeout=60_000)
+    live = [text for text in page.evaluate("window.seen") if "merging" in text]
+    assert any(re.search(r"[\d,.]+ merges a second", text) for text in live)
+    assert any(re.search(r"newest: .+", text) for text in live)
+    expect(page.locator("#job-chart figcaption")).to_contain_text(re.compile(r"tokens a byte, by merges: 1 to 0\.\d+"))
 
 
 def test_an_audit_shows_its_points_with_evidence(server: Server, open_page: OpenPage) -> None:
@@ -105,6 +131,53 @@ def test_an_audit_shows_its_points_with_evidence(server: Server, open_page: Open
     expect(page.locator("#points li").nth(10)).to_be_visible()
     page.locator("#points summary").first.click()
     expect(page.locator("#points pre").first).to_be_visible()
+
+
+def test_a_file_is_audited_where_the_server_allows_it(
+    run_server: RunServer, open_page: OpenPage, server: Server, tmp_path: Path
+) -> None:
+    expect(open_page(f"{server.url}/#view=audit").locator("#audit-upload")).to_be_hidden()
+    with run_server(check_uploads=True, access_log=False) as allowing:
+        page = open_page(f"{allowing.url}/#view=audit", refusals=True)
+        page.locator("#audit-file").set_input_files(ROOT / "artifacts" / "base" / "tokenizer.json")
+        expect(page.locator("#points li").nth(10)).to_be_visible(timeout=60_000)
+        expect(page.locator("#audit-verdict")).to_contain_text("uploaded: ")
+        wrong = tmp_path / "tokenizer.json"
+        wrong.write_text("<script>document.title = 'run'</script>", "utf-8")
+        page.locator("#audit-file").set_input_files(wrong)
+        expect(page.locator("#audit-error")).to_contain_text("invalid_file")
+        expect(page.locator("#points li")).to_have_count(0)
+
+
+def test_the_models_that_the_server_trains_are_offered(server: Server, open_page: OpenPage) -> None:
+    """The server's description is answered as one with more models would write it, and the job as it would be sent."""
+    sent: list[dict[str, Any]] = []
+
+    def describe(route: Route) -> None:
+        document = route.fetch().json()
+        document["components"]["schemas"]["TrainingSettings"]["properties"]["model"] = {
+            "enum": ["bpe", "unigram", "new"]
+        }
+        route.fulfill(json=document)
+
+    def submit(route: Route) -> None:
+        sent.append(route.request.post_data_json["settings"])
+        route.fulfill(status=422, content_type="application/problem+json", json={"code": "invalid_settings"})
+
+    answers = {"**/openapi.json": describe, "**/train-job": submit}
+    page = open_page(f"{server.url}/#view=train", refusals=True, answers=answers)
+    page.locator("#corpus").fill("low lower")
+    expect(page.locator("#model option")).to_have_text(["byte-level BPE", "Unigram", "new"])
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#train-error")).to_be_visible()
+    page.locator("#model").select_option("unigram")
+    expect(page.locator("#pattern-part")).to_be_hidden()
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.wait_for_timeout(300)
+    assert sent == [
+        {"vocab_size": 512, "model": "bpe", "pattern": "cl100k_base"},
+        {"vocab_size": 512, "model": "unigram"},
+    ]
 
 
 def test_the_page_is_used_with_the_keyboard_alone(server: Server, open_page: OpenPage) -> None:
@@ -152,6 +225,47 @@ def test_a_server_that_comes_back_is_found_again(server: Server, open_page: Open
     page.context.set_offline(False)
     expect(page.locator("#away")).to_be_hidden()
     expect(page.locator("#numbers dd").first).to_have_text("3")
+
+
+def test_a_server_that_is_stopped_and_started_again_is_found_again(run_server: RunServer, open_page: OpenPage) -> None:
+    with run_server(access_log=False) as first:
+        page = open_page(first.url, refusals=True)
+        expect(page.locator("#token-list .token").first).to_be_visible()
+        port = int(first.url.rpartition(":")[2])
+    page.locator("#text").fill("Hello, world")
+    expect(page.locator("#away")).to_be_visible()
+    with run_server(access_log=False, port=port):
+        expect(page.locator("#away")).to_be_hidden()
+        expect(page.locator("#numbers dd").first).not_to_have_text("0")
+        page.locator("#text").fill("")
+        expect(page.locator("#numbers dd").first).to_have_text("0")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_control_of_a_view_is_reached_with_the_keyboard(server: Server, open_page: OpenPage, view: str) -> None:
+    page = open_page(f"{server.url}/#view={view}")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.activeElement.blur()")
+    missed = page.evaluate(CONTROLS)
+    assert len(missed) > 3
+    for _ in range(3 * len(missed)):
+        page.keyboard.press("Tab")
+        missed = page.evaluate(LEFT)
+        if not missed:
+            break
+    assert missed == []
+
+
+CONTROLS = """() => {
+  const seen = [...document.querySelectorAll("button, input, select, textarea, summary, a[href]")];
+  window.left = new Set(seen.filter((each) => each.checkVisibility() && !each.disabled && each.tabIndex >= 0));
+  return [...window.left].map((each) => each.outerHTML);
+}"""
+LEFT = """() => {
+  // What got a focus of its own, such as one token of a list, stands for the list.
+  window.left.delete(document.activeElement);
+  return [...window.left].filter((each) => each.checkVisibility()).map((each) => each.outerHTML);
+}"""
 
 
 def test_a_key_is_asked_for_and_kept_in_the_tab(run_server: RunServer, open_page: OpenPage, tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""``POST /check``: the audit of a tokenizer that the caller sends, in a process of its own, if that is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from service.admission.limits import Disconnected
+from service.admission.threads import saturated
+from service.errors import ServiceError
+from service.http.codings import require_unpacked
+from service.http.json_body import declared_length
+from service.job_process.auditing import ENVIRONMENT, SECONDS
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.server import Server
+from service.schemas.answers import CheckAnswer
+from service.state import State
+
+AUDITING = (sys.executable, "-m", "service.job_process.auditing")
+_BODY = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
+
+
+async def check_upload(request: Request, server: Server) -> Response:
+    """Audit a `tokenizer.json` that is the body, as one that is loaded. One audit runs at a time."""
+    server.limits.admit()
+    require_unpacked(request.scope["headers"])
+    length = declared_length(request.scope["headers"])
+    audits: asyncio.Lock = request.app.state.audits
+    if audits.locked():
+        raise saturated("another audit runs")
+    async with audits:
+        try:
+            chunks = await server.limits.read(length, request.receive, request.scope["log_entry"])
+        except Disconnected:
+            return Response(status_code=499)
+        with TemporaryDirectory(prefix="tokd-check-") as folder:
+            # Its folder is the name of a tokenizer that has none.
+            path = Path(folder) / "uploaded" / "tokenizer.json"
+            await server.limits.in_thread(_write, path, chunks)
+            told = await _run(str(path))
+    if "refused" in told:
+        raise ServiceError("invalid_tokenizer", told["refused"])
+    return Response(orjson.dumps(told["audit"]), media_type="application/json")
+
+
+def _write(path: Path, chunks: list[bytes]) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"".join(chunks))
+
+
+async def _run(path: str) -> dict[str, Any]:
+    """Run the audit until it ends, its time is over or the caller is gone."""
+    process = await asyncio.create_subprocess_exec(
+        *AUDITING,
+        path,
+        env={**os.environ, **ENVIRONMENT},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        output = b""
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    if not output or process.returncode:
+        raise ServiceError(
+            "check_limit", f"the audit took more than {SECONDS} seconds or too much memory; run tokd check yourself"
+        )
+    told: dict[str, Any] = orjson.loads(output)
+    return told
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the route, if the operator wants it."""
+    if state.settings.check_uploads:
+        extra = {"requestBody": _BODY}
+        app.post("/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES, openapi_extra=extra)(check_upload)
