@@ -137,14 +137,15 @@ async function finish() {
     compare.add(reference);
     byId("tab-compare").click();
   } }, "Compare with the chosen tokenizer");
-  byId("job-result").replaceChildren(
+  // Of nothing the browser itself would make the word null.
+  byId("job-result").replaceChildren(...[
     h("p", {}, `${number.format(report.vocab_size)} tokens${report.merges ? `, ${number.format(report.merges)} merges` : ""} in ${number.format(report.seconds)} s; ${number.format(count / bytes)} tokens a byte of this corpus.`),
     report.vocab_size < report.wanted ? h("p", {}, `The corpus has no more, so it is smaller than the ${number.format(report.wanted)} tokens that were wanted.`) : null,
     h("h3", {}, "The newest tokens"),
     h("p", { class: "tokens" }, ...coloured(newest)),
     report.timeline.length > 1 ? line(report.timeline, "merges, by seconds") : null,
     h("div", { class: "row" }, download, beside),
-  );
+  ].filter(Boolean));
 }
 
 /** The texts of the last learned tokens, the newest first. */

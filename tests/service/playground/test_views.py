@@ -121,6 +121,8 @@ def test_merging_is_watched_live(server: Server, open_page: OpenPage) -> None:
     live = [text for text in page.evaluate("window.seen") if "merging" in text]
     assert any(re.search(r"[\d,.]+ merges a second", text) for text in live)
     assert any(re.search(r"newest: .+", text) for text in live)
+    expect(page.locator("#job-result")).to_contain_text("The newest tokens")
+    expect(page.locator("#job-result")).not_to_contain_text("null")
     expect(page.locator("#job-chart figcaption")).to_contain_text(re.compile(r"tokens a byte, by merges: 1 to 0\.\d+"))
 
 
