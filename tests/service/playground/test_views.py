@@ -87,19 +87,20 @@ def test_a_job_is_submitted_watched_compared_and_downloaded(
     expect(page.locator("#compare-columns article")).to_have_count(2)
 
 
-def fill_corpus(page: Page) -> None:
+def fill_corpus(page: Page, words: int, tokens: int) -> None:
     page.evaluate(
-        """() => {
-          const words = Array.from({length: 300000}, (_, at) => (at * 2654435761 % 4294967296).toString(36));
+        """words_wanted => {
+          const words = Array.from({length: words_wanted}, (_, at) => (at * 2654435761 % 4294967296).toString(36));
           document.getElementById('corpus').value = words.join(' ');
-        }"""
+        }""",
+        words,
     )
-    page.locator("#vocab-size").fill("60000")
+    page.locator("#vocab-size").fill(str(tokens))
 
 
 def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None:
     page = open_page(f"{server.url}/#view=train")
-    fill_corpus(page)
+    fill_corpus(page, 300_000, 60_000)
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#job-state")).to_contain_text("cancelled")
@@ -107,7 +108,7 @@ def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None
 
 def test_merging_is_watched_live(server: Server, open_page: OpenPage) -> None:
     page = open_page(f"{server.url}/#view=train")
-    fill_corpus(page)
+    fill_corpus(page, 900_000, 200_000)
     # What is seen while the job runs is noted down: it may be over before a driver looks.
     page.evaluate(
         """() => {
