@@ -94,7 +94,7 @@ def known(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.30", kubernetes_validate.latest_version()])
-@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml"])
+@pytest.mark.parametrize("name", ["autoscaling.yaml", "kubernetes.yaml", "sidecar.yaml"])
 def test_manifests_are_what_the_schemas_of_kubernetes_want(name: str, version: str) -> None:
     for document in documents(name):
         kubernetes_validate.validate(document, version, strict=True)
@@ -152,6 +152,28 @@ def test_probes_ask_routes_and_the_pod_ends_after_its_drain() -> None:
     assert selecting["PodDisruptionBudget"]["matchLabels"] == labels
     (scaler,) = [each for each in others if each["kind"] == "HorizontalPodAutoscaler"]
     assert scaler["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+
+
+def test_the_autoscaler_on_queue_time_asks_for_what_the_adapter_makes_of_the_servers_metric(
+    series: dict[str, set[str]],
+) -> None:
+    (scaler,), (adapter,) = documents("autoscaling.yaml"), documents("adapter.yaml")
+    (rule,) = adapter["rules"]["custom"]
+    asked = [each["pods"]["metric"]["name"] for each in scaler["spec"]["metrics"] if each["type"] == "Pods"]
+    assert asked == [rule["name"]["as"]]
+    replaced = next(each for each in documents("kubernetes.yaml") if each["kind"] == scaler["kind"])
+    assert scaler["metadata"] == replaced["metadata"]
+    assert scaler["spec"]["scaleTargetRef"] == replaced["spec"]["scaleTargetRef"]
+    # As the adapter fills in a query for the pods of a namespace.
+    query = (
+        rule["metricsQuery"].replace("<<.LabelMatchers>>", 'namespace="a",pod=~"b|c"').replace("<<.GroupBy>>", "pod")
+    )
+    for text in (query, rule["seriesQuery"]):
+        found = list(selectors(promql.parse(text)))
+        assert found
+        assert {selector.name for selector in found} <= series.keys()
+    of_resources = set(rule["resources"]["overrides"])
+    assert of_resources == {label for selector in found for label in (m.name for m in selector.matchers.matchers)}
 
 
 def test_the_unit_of_systemd_starts_what_there_is() -> None:
