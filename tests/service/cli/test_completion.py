@@ -6,6 +6,7 @@ import re
 import select
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,12 @@ def script(folder, request, capsysbinary) -> Path:
     return path
 
 
-def of_bash(script: Path, words: list[str]) -> set[str]:
+def of_bash(script: Path, words: list[str], _: set[str]) -> set[str]:
     program = BASH.format(script=script, words=" ".join(f"'{word}'" for word in ["tokd", *words]), at=len(words))
     return set(run_shell(["bash", "--norc", "-c", program], script.parent).split())
 
 
-def of_fish(script: Path, words: list[str]) -> set[str]:
+def of_fish(script: Path, words: list[str], _: set[str]) -> set[str]:
     program = f"source {script}; complete -C 'tokd {' '.join(words)}'"
     lines = run_shell(["fish", "--no-config", "-c", program], script.parent).splitlines()
     return {line.split("\t")[0] for line in lines}
@@ -61,34 +62,42 @@ def run_shell(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def of_zsh(script: Path, words: list[str]) -> set[str]:
+def of_zsh(script: Path, words: list[str], wanted: set[str]) -> set[str]:
     """Press the tabulator in a real terminal: zsh completes nowhere else."""
     terminal, inner = pty.openpty()
     env = environment(HOME=str(script.parent), TERM="dumb")
-    shell = subprocess.Popen(["zsh", "-f", "-i"], cwd=script.parent, env=env, stdin=inner, stdout=inner, stderr=inner,
-                             start_new_session=True)  # fmt: skip
+    shell = subprocess.Popen(
+        ["zsh", "-f", "-i"],
+        cwd=script.parent,
+        env=env,
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+        start_new_session=True,
+    )
     os.close(inner)
     try:
         os.write(terminal, f"fpath=({script.parent} $fpath); autoload -U compinit; compinit -u -D; ".encode())
         # A list that does not fit the screen is shown only if the user says so.
         os.write(terminal, b"stty rows 1000 cols 200; PS1=; print rea''dy\n")
-        read_until(terminal, b"ready")
-        # What is typed ahead is read when the list stands: the line is emptied, and the next command runs.
+        seen_until(terminal, {"ready"})
         os.write(terminal, f"tokd {' '.join(words)}\t".encode())
-        os.write(terminal, b"\x15print do''ne\n")
-        return set(re.findall(r"[\w.-]+", read_until(terminal, b"done").decode(errors="replace")))
+        return seen_until(terminal, wanted)
     finally:
         os.close(terminal)
         shell.wait(timeout=30)
 
 
-def read_until(terminal: int, sign: bytes) -> bytes:
-    """Read what a terminal shows, up to a sign."""
-    seen = b""
-    while sign not in seen:
-        assert select.select([terminal], [], [], 60)[0], seen
-        seen += os.read(terminal, 65536)
-    return seen
+def seen_until(terminal: int, wanted: set[str]) -> set[str]:
+    """Return the words that a terminal shows, when it shows these and nothing more comes, or for half a minute not."""
+    seen, deadline = b"", time.monotonic() + 30
+    while True:
+        words = set(re.findall(r"[\w.-]+", seen.decode(errors="replace")))
+        is_silent = not select.select([terminal], [], [], 0.3)[0]
+        if (is_silent and wanted <= words) or time.monotonic() > deadline:
+            return words
+        if not is_silent:
+            seen += os.read(terminal, 65536)
 
 
 NAMES = {"bash": "tokd.bash", "zsh": "_tokd", "fish": "tokd.fish"}
@@ -98,12 +107,15 @@ SHELLS = {"bash": of_bash, "zsh": of_zsh, "fish": of_fish}
 @pytest.mark.process
 @pytest.mark.parametrize(("script", "complete"), SHELLS.items(), indirect=["script"], ids=list(SHELLS))
 def test_a_shell_completes_commands_options_choices_and_places(script, complete):
-    assert set(COMMANDS) <= complete(script, [""])
-    assert {"--count", "--color"} <= complete(script, ["encode", "--co"])
-    assert "new" in complete(script, ["key", ""])
-    assert {"auto", "always", "never"} <= complete(script, ["encode", "--color", ""])
-    assert {"text-file.txt"} <= complete(script, ["encode", "--file", "text-f"])
-    found = {each.rstrip("/") for each in complete(script, ["encode", "--tokenizer", ""])}
+    for words, wanted in (
+        ([""], set(COMMANDS)),
+        (["encode", "--co"], {"--count", "--color"}),
+        (["key", ""], {"new"}),
+        (["encode", "--color", ""], {"auto", "always", "never"}),
+        (["encode", "--file", "text-f"], {"text-file.txt"}),
+    ):
+        assert wanted <= complete(script, words, wanted)
+    found = {each.rstrip("/") for each in complete(script, ["encode", "--tokenizer", ""], {"artifact-dir"})}
     assert "artifact-dir" in found
     assert "text-file.txt" not in found
 
