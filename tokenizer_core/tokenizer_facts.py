@@ -118,6 +118,11 @@ class TokenizerFacts(Codec):
         return self._parts.vocabulary.merges()
 
     @property
+    def scores(self) -> list[float]:
+        """The score of each id, 0 for a hole; empty where the vocabulary has none."""
+        return self._parts.vocabulary.scores()
+
+    @property
     def cache_statistics(self) -> CacheStatistics:
         """Counters of the piece caches, without unfinished calls."""
         return CacheStatistics(*self._pipeline.cache_statistics)

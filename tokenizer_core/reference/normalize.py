@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from itertools import groupby, pairwise
 from typing import Any
 
+import regex
 import unicodedata2
 
-from tokenizer_core.reference import bert, older_tables
+from tokenizer_core.reference import bert, charsmap, older_tables, sentencepiece
 from tokenizer_core.reference.byte_alphabet import to_entry
 from tokenizer_core.reference.pretokenize import stretches
 from tokenizer_core.reference.unicode_classes import members
+
+_NMT = dict.fromkeys((*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F), "") | dict.fromkeys(
+    (0x09, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD), " "
+)
+"""What SentencePiece's ``nmt`` drops, and what it makes a space."""
 
 
 def normalize(stages: Iterable[Mapping[str, Any]], text: str) -> str:
@@ -48,7 +55,28 @@ def _run(stage: Mapping[str, Any], text: str) -> str:
         return bert.normalize(text, **{key: value for key, value in stage.items() if key != "type"})
     if kind == "byte_level":
         return to_entry(text.encode("utf-8"))
+    if kind == "nmt":
+        return "".join(_NMT.get(ord(character), character) for character in text)
+    if kind == "precompiled":
+        return _precompiled(text, charsmap.rules(base64.b64decode(stage["charsmap"])))
+    if kind == "sentence_piece":
+        flags = {flag: stage[flag] for flag in ("dummy_prefix", "suffix", "fold", "escape")}
+        rules = charsmap.rules(base64.b64decode(stage["charsmap"]))
+        return sentencepiece.normalize(text, rules, stage["symbols"], **flags)
     raise ValueError(f"unknown normalizer stage {kind!r}")
+
+
+def _precompiled(text: str, rules: Mapping[str, str]) -> str:
+    """Rewrite clusters of up to five bytes, else characters: the shortest key that one begins with stands for all."""
+    found = []
+    for cluster in regex.findall(r"\X", text):
+        units = [cluster] if len(cluster.encode("utf-8")) <= 5 and _shortest(cluster, rules) else list(cluster)
+        found += [rules[key] if (key := _shortest(unit, rules)) else unit for unit in units]
+    return "".join(found)
+
+
+def _shortest(text: str, rules: Mapping[str, str]) -> str | None:
+    return next((text[:length] for length in range(1, len(text) + 1) if text[:length] in rules), None)
 
 
 def clean_cuts(stages: Iterable[Mapping[str, Any]], text: str) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 import regex
 
 from tokenizer_core.reference import older_tables
+from tokenizer_core.reference.byte_alphabet import to_entry
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.unicode_classes import expand, members
 
@@ -166,3 +167,35 @@ def places(stages: Iterable[Mapping[str, Any]], text: str, drops: bool = False) 
 def pretokenize(stages: Iterable[Mapping[str, Any]], text: str, drops: bool = False) -> list[str]:
     """Return the text of each of the :func:`places`."""
     return [text[start:end] for start, end in places(stages, text, drops)]
+
+
+REWRITES = frozenset({"metaspace", "byte_level"})
+"""Stages whose pieces are other text than that which they cut."""
+
+
+def rewritten(stages: Iterable[Mapping[str, Any]], text: str, *, begins: bool) -> list[str]:
+    """Run stages that also rewrite pieces, and return the pieces.
+
+    Args:
+        begins: nothing stands before the text.
+    """
+    pieces = [(text, begins)] if text else []
+    for stage in stages:
+        refined: list[tuple[str, bool]] = []
+        for piece, is_first in pieces:
+            found = _rewritten(stage, piece, is_first)
+            refined += [(part, is_first and index == 0) for index, part in enumerate(found)]
+        pieces = refined
+    return [piece for piece, _ in pieces]
+
+
+def _rewritten(stage: Mapping[str, Any], piece: str, is_first: bool) -> list[str]:
+    match stage:
+        case {"type": "byte_level", "prefix_space": prefix_space}:
+            return [to_entry((" " + piece if prefix_space and piece[0] != " " else piece).encode("utf-8"))]
+        case {"type": "metaspace", "replacement": mark, "prepend": prepend, "split": split}:
+            piece = piece.replace(" ", mark)
+            if (prepend == "always" or (prepend == "first" and is_first)) and piece[0] != mark:
+                piece = mark + piece
+            return cut(stretches({"string": mark}, piece), "merged_with_next") if split else [piece]
+    return [part for part, is_piece in parts(stage, piece, drops=True) if is_piece]

@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenizer_core.errors import UnknownTokenId
-from tokenizer_core.reference import decoders, utf8
+from tokenizer_core.reference import decoders, sentencepiece, utf8
 from tokenizer_core.reference.added_tokens import Literal, split
 from tokenizer_core.reference.merge_heap import merge_heap
 from tokenizer_core.reference.merge_scan import Ranks
+from tokenizer_core.reference.models import BYTE, ReferenceModel
 from tokenizer_core.reference.normalize import byte_cuts, clean_cuts, normalize
 from tokenizer_core.reference.offsets import in_unit
-from tokenizer_core.reference.pretokenize import places
-from tokenizer_core.reference.word_piece import word_piece
+from tokenizer_core.reference.pretokenize import REWRITES, places, rewritten
 
 if TYPE_CHECKING:
     from tokenizer_core.tokenizer import Tokenizer
@@ -33,6 +33,7 @@ class ReferenceTokenizer:
         merges: the two parts of each merge, lowest rank first.
         config: the pipeline, as ``PipelineConfig.to_json`` writes it.
         merge: ``merge_scan`` or ``merge_heap``.
+        scores: by id, of models that have some.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class ReferenceTokenizer:
         merges: Sequence[tuple[bytes, bytes]],
         config: Mapping[str, Any],
         merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap,
+        scores: Sequence[float] = (),
     ) -> None:
         self._tokens = dict(tokens)
         self._literals = [Literal(**fields) for fields in config.get("added_tokens", [])]
@@ -52,6 +54,7 @@ class ReferenceTokenizer:
         self._decoder: list[dict[str, Any]] = config.get("decoder", [])
         self._normalizer: list[dict[str, Any]] = config.get("normalizer", [])
         self._pretokenizer: list[dict[str, Any]] = config.get("pretokenizer", [])
+        self._rewrites = any(stage["type"] in REWRITES for stage in self._pretokenizer)
         self._prefix_space: bool = config.get("prefix_space", False)
         self._ignore_merges: bool = config.get("ignore_merges", False)
         self._prefix_ids: list[int] = config.get("prefix_ids", [])
@@ -63,16 +66,21 @@ class ReferenceTokenizer:
             token: id for id, token in self._tokens.items() if id not in added or token in products or len(token) == 1
         }
 
-        self._entries: dict[str, int] = {}
+        self._of_text: ReferenceModel | None = None
         if self._model["type"] != "byte_bpe":
-            # Text never becomes a special token.
+            # Text never becomes a special token, but for the bytes of characters that are no entries.
+            if self._model.get("byte_fallback", False):
+                specials -= {b"<0x%02X>" % byte for byte in range(256)}
             texts = {id: token.decode() for id, token in self._tokens.items() if token not in specials}
-            self._entries = {text: id for id, text in texts.items()}
+            entries = {text: id for id, text in texts.items()}
+            parts = [(left.decode(), right.decode()) for left, right in merges]
+            self._of_text = ReferenceModel(self._model, entries, parts, scores)
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, merge: Callable[[bytes, Ranks], list[bytes]] = merge_heap) -> ReferenceTokenizer:
         """Take another tokenizer's public data and none of its algorithms."""
-        return cls(tokens_of(tokenizer), tokenizer.merges, json.loads(tokenizer.config.to_json()), merge)
+        config = json.loads(tokenizer.config.to_json())
+        return cls(tokens_of(tokenizer), tokenizer.merges, config, merge, tokenizer.scores)
 
     @property
     def known_ids(self) -> frozenset[int]:
@@ -90,14 +98,22 @@ class ReferenceTokenizer:
         Raises:
             ReservedLiteralError: a special literal is in the text under ``"reject"``.
         """
-        found = self._encode(text, special_tokens)
+        found = self._encode(text, special_tokens, in_source=False)
         return self._wrap([id for id, _, _ in found], self._prefix_ids, self._suffix_ids, add_special_tokens)
 
     def offsets(
         self, text: str, unit: str = "char", *, special_tokens: str = "reject", add_special_tokens: bool = False
     ) -> list[tuple[int, int]]:
-        """Give every id its span; ids that a template adds are empty at the end they stand at."""
-        spans = in_unit(text, [(start, end) for _, start, end in self._encode(text, special_tokens)], unit)
+        """Give every id its span; ids that a template adds are empty at the end they stand at.
+
+        Raises:
+            ValueError: a pretokenizer rewrites the text, and where its characters come from is not known here.
+        """
+        if self._rewrites:
+            raise ValueError("spans are not known where a pretokenizer rewrites the text")
+        spans = in_unit(
+            text, [(start, end) for _, start, end in self._encode(text, special_tokens, in_source=True)], unit
+        )
         (end,) = {last for _, last in in_unit(text, [(0, len(text.encode("utf-8")))], unit)}
         before, after = [(0, 0)] * len(self._prefix_ids), [(end, end)] * len(self._suffix_ids)
         return self._wrap(spans, before, after, add_special_tokens)
@@ -108,28 +124,31 @@ class ReferenceTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode the bytes of all ids, or what the decoder makes of their texts."""
+        if self._decoder and self._decoder[0]["type"] == "sentence_piece":
+            return self._decode_sentencepiece(list(ids), self._decoder[0])
         if self._decoder:
             return decoders.decode(self._decoder, [self._tokens[id].decode() for id in ids])
         return utf8.decode(self.decode_bytes(ids))
+
+    def _decode_sentencepiece(self, ids: list[int], stage: Mapping[str, Any]) -> str:
+        def kind(id: int) -> str:
+            if id == stage["unk"]:
+                return "unknown"
+            is_byte = stage["byte_fallback"] and BYTE.fullmatch(self._tokens[id].decode())
+            return "control" if id in stage["control"] else "byte" if is_byte else "normal"
+
+        flags = {key: stage[key] for key in ("unk_surface", "dummy_prefix", "fold")}
+        return sentencepiece.decode([self._tokens[id].decode() for id in ids], list(map(kind, ids)), **flags)
 
     def tokens_of(self, piece: str) -> list[tuple[int, int]]:
         """Return the ids of one piece, each with the number of bytes that it stands for.
 
         Raises:
-            ValueError: the model is not known here.
+            ValueError: a character has no token.
         """
-        match self._model:
-            case {"type": "byte_bpe"}:
-                return [(id, len(self._tokens[id])) for id in self.encode_piece(piece.encode("utf-8"))]
-            case {"type": "word_level", "unk": unk}:
-                return [(self._entries.get(piece, unk), len(piece.encode("utf-8")))]
-            case {"type": "word_piece", "unk": unk, "prefix": prefix, "max_chars": most}:
-                found, at = [], 0
-                for id, length in word_piece(piece, self._entries, unk=unk, prefix=prefix, max_chars=most):
-                    found.append((id, len(piece[at : at + length].encode("utf-8"))))
-                    at += length
-                return found
-        raise ValueError(f"unknown model {self._model['type']!r}")
+        if self._of_text is not None:
+            return self._of_text.tokens(piece)
+        return [(id, len(self._tokens[id])) for id in self.encode_piece(piece.encode("utf-8"))]
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Merge one piece."""
@@ -151,17 +170,21 @@ class ReferenceTokenizer:
             if literal.normalized == normalized and policy != "ordinary" and not (policy == "text" and literal.special)
         ]
 
-    def _encode(self, text: str, policy: str) -> list[Token]:
+    def _encode(self, text: str, policy: str, *, in_source: bool) -> list[Token]:
+        """Encode; without ``in_source`` spans are places in the normalized text, which costs no search."""
         found: list[Token] = []
         for start, end, id in split(text, self._literals_of(policy, False), policy == "reject"):
             at, stretch = len(text[:start].encode("utf-8")), text[start:end]
             if id is not None:
                 found.append((id, at, at + len(stretch.encode("utf-8"))))
                 continue
-            found += [(id, at + first, at + last) for id, first, last in self._encode_stretch(stretch, policy)]
+            found += [
+                (id, at + first, at + last)
+                for id, first, last in self._encode_stretch(stretch, policy, begins=start == 0, in_source=in_source)
+            ]
         return found
 
-    def _encode_stretch(self, source: str, policy: str) -> list[Token]:
+    def _encode_stretch(self, source: str, policy: str, *, begins: bool, in_source: bool) -> list[Token]:
         text = normalize(self._normalizer, source)
         literals = [
             literal._replace(content=normalize(self._normalizer, literal.content))
@@ -173,10 +196,14 @@ class ReferenceTokenizer:
             if id is not None:
                 found.append((id, at, at + len(stretch.encode("utf-8"))))
             else:
-                found += [(id, at + first, at + last) for id, first, last in self._encode_plain(stretch)]
-        return found if text == source else self._in_source(source, text, found)
+                plain = self._encode_plain(stretch, begins and start == 0)
+                found += [(id, at + first, at + last) for id, first, last in plain]
+        return found if text == source or not in_source else self._in_source(source, text, found)
 
-    def _encode_plain(self, text: str) -> list[Token]:
+    def _encode_plain(self, text: str, begins: bool) -> list[Token]:
+        if self._rewrites:
+            pieces = rewritten(self._pretokenizer, text, begins=begins)
+            return [(id, 0, len(text.encode("utf-8"))) for piece in pieces for id, _ in self.tokens_of(piece)]
         spaced = self._with_space(text)
         inserted = len(spaced) - len(text)
         found = []
