@@ -15,7 +15,7 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder, take_literal
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.stages.decoders import WordPiece as Decoder
@@ -25,8 +25,6 @@ from tokenizer_core.stages.pretokenizers import Cut
 
 VOCAB = "vocab.txt"
 _BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
-_CLASSES = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "MobileBert", "RetriBert", "SqueezeBert")
-"""Tokenizers of transformers that are ``BertTokenizer`` by another name."""
 _BY_MODEL = {
     **dict.fromkeys(("align", "bert", "blip", "bros", "chinese_clip", "ernie", "git", "grounding-dino"), "Bert"),
     **dict.fromkeys(("megatron-bert", "mm-grounding-dino", "nomic_bert", "vilt", "visual_bert"), "Bert"),
@@ -73,7 +71,7 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     ids = _ids(vocab)
     config, tokens_map = load(beside, CONFIG), load(beside, TOKENS_MAP)
     kind = config.optional("tokenizer_class", str)
-    if kind is not None and kind.removesuffix("Fast").removesuffix("Tokenizer") not in _CLASSES:
+    if kind is not None and not is_bert(load(beside, CONFIG)):
         raise Unsupported(
             f"without a tokenizer.json only BertTokenizer is supported, not {kind[:80]!r}; save one with transformers",
             field=config.at("tokenizer_class"),

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
+from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_roles import CONFIG, load
 
 MODEL_CONFIG = "config.json"
 """The model's own configuration, which names the class where the tokenizer's does not."""
+
+BERT = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "MobileBert", "RetriBert", "SqueezeBert")
+"""Classes, without ``Tokenizer``, that are ``BertTokenizer`` by another name."""
 
 
 def with_class(
@@ -42,3 +46,8 @@ def with_class(
         named = f"{by_model[kind]}Tokenizer"
     found[CONFIG] = json.dumps({**config, "tokenizer_class": named}, ensure_ascii=False).encode()
     return found
+
+
+def is_bert(config: Fields) -> bool:
+    """Tell whether the class that a configuration names is BERT's."""
+    return str(config.peek("tokenizer_class")).removesuffix("Fast").removesuffix("Tokenizer") in BERT

@@ -17,6 +17,7 @@ from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_class import is_bert
 from tokenizer_core.formats.hf_generation import read_generation
 from tokenizer_core.formats.hf_roles import (
     ADDED,
@@ -30,6 +31,8 @@ from tokenizer_core.formats.hf_roles import (
     take_listed,
     take_literal,
 )
+from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
+from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 
 TEMPLATE = "chat_template.jinja"
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
@@ -60,6 +63,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     _check_decoder(fields, config)
     _check_added_tokens_json(load(beside, ADDED), known)
     _check_prefix_space(fields, config)
+    _check_bert(fields, config)
     _check_frame(fields, config, {role: known[literal] for role, literal in roles.items() if literal is not None})
     template, named = _templates(beside, fields)
     settings = dataclasses.replace(
@@ -128,12 +132,47 @@ def _check_decoder(fields: Fields, config: PipelineConfig) -> None:
 
 
 def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
-    if fields.has("add_prefix_space") and fields.take("add_prefix_space", bool) != config.prefix_space:
+    """Check whether transformers would put a space before a text where the tokenizer does not, or the other way."""
+    puts = _puts_space(config)
+    if fields.has("add_prefix_space") and fields.take("add_prefix_space", bool) != puts:
         raise InvalidArtifact(
-            f"add_prefix_space contradicts the ByteLevel of tokenizer.json, where it is {config.prefix_space}",
+            f"add_prefix_space contradicts the tokenizer, which puts {'a' if puts else 'no'} space before a text; save "
+            "it again with transformers",
             field=fields.at("add_prefix_space"),
         )
     fields.any("add_prefix_space")
+
+
+def _check_bert(fields: Fields, config: PipelineConfig) -> None:
+    """Check what transformers' BERT would write over the normalizer of ``tokenizer.json``."""
+    stage = next((stage for stage in config.normalizer if isinstance(stage, Bert)), None)
+    if stage is None or not is_bert(fields):
+        return
+    said = {
+        "do_lower_case": stage.lowercase,
+        "strip_accents": stage.strip_accents,
+        "tokenize_chinese_chars": stage.handle_chinese_chars,
+    }
+    for key, does in said.items():
+        if fields.peek(key) not in (None, does):
+            raise InvalidArtifact(
+                f"{key} is {json.dumps(fields.peek(key))}, and the normalizer of tokenizer.json says the opposite, "
+                "which transformers changes; save the tokenizer again with transformers",
+                field=fields.at(key),
+            )
+
+
+def _puts_space(config: PipelineConfig) -> bool:
+    """Tell whether a space, or what stands for one, is put before a text."""
+    if config.prefix_space:
+        return True
+    for stage in (*config.normalizer, *config.pretokenizer):
+        match stage:
+            case Prepend() | Alphabet(prefix_space=True) | SentencePieceRules(dummy_prefix=True):
+                return True
+            case Metaspace(prepend=prepend) if prepend != "never":
+                return True
+    return False
 
 
 def _check_added_tokens_json(fields: Fields, known: Mapping[str, int]) -> None:
