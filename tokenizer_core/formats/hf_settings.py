@@ -31,6 +31,7 @@ from tokenizer_core.formats.hf_roles import (
     take_listed,
     take_literal,
 )
+from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
 from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 
@@ -132,14 +133,19 @@ def _check_decoder(fields: Fields, config: PipelineConfig) -> None:
 
 
 def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
-    """Check whether transformers would put a space before a text where the tokenizer does not, or the other way."""
-    puts = _puts_space(config)
-    if fields.has("add_prefix_space") and fields.take("add_prefix_space", bool) != puts:
-        raise InvalidArtifact(
-            f"add_prefix_space contradicts the tokenizer, which puts {'a' if puts else 'no'} space before a text; save "
-            "it again with transformers",
-            field=fields.at("add_prefix_space"),
-        )
+    """Check that a space is put before a text if transformers' setting says so.
+
+    That none is put is said of models beside byte-level BPE too whose stages put one, also by older artifacts.
+    """
+    puts, is_byte_level = _puts_space(config), isinstance(config.model, ByteBpe)
+    if fields.has("add_prefix_space"):
+        said = fields.take("add_prefix_space", bool)
+        if said != puts and (said or is_byte_level):
+            raise InvalidArtifact(
+                f"add_prefix_space contradicts the tokenizer, which puts {'a' if puts else 'no'} space before a text; "
+                "save it again with transformers",
+                field=fields.at("add_prefix_space"),
+            )
     fields.any("add_prefix_space")
 
 
@@ -164,8 +170,8 @@ def _check_bert(fields: Fields, config: PipelineConfig) -> None:
 
 def _puts_space(config: PipelineConfig) -> bool:
     """Tell whether a space, or what stands for one, is put before a text."""
-    if config.prefix_space:
-        return True
+    if isinstance(config.model, ByteBpe):
+        return config.prefix_space
     for stage in (*config.normalizer, *config.pretokenizer):
         match stage:
             case Prepend() | Alphabet(prefix_space=True) | SentencePieceRules(dummy_prefix=True):

@@ -217,8 +217,10 @@ def _tokenizer_config(parts: TokenizerParts) -> dict[str, Any]:
     written: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     written |= {key: json.loads(text) for key, text in settings.extra}
     written |= _roles(settings)
+    if isinstance(config.model, ByteBpe):
+        # Of other models transformers would make the tokenizer anew because of it.
+        written["add_prefix_space"] = config.prefix_space
     written |= {
-        "add_prefix_space": config.prefix_space,
         "added_tokens_decoder": {str(token.id): _added(token) for token in config.added_tokens},
         "padding_side": settings.padding_side,
         "truncation_side": settings.truncation_side,
