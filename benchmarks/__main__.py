@@ -1,11 +1,11 @@
-"""``python -m benchmarks encode|http|train|beside|memory|families [--short]``; ``encode`` also on one's own texts."""
+"""``python -m benchmarks encode|http|train|beside|memory|families|corpus [--short]``; ``encode`` also on own texts."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, encode, families, memory, serving, train
+from benchmarks import beside, corpus, encode, families, memory, serving, train
 from benchmarks.corpora import missing
 
 RUNS = {
@@ -14,6 +14,7 @@ RUNS = {
     "beside": beside.main,
     "memory": memory.main,
     "families": families.main,
+    "corpus": corpus.main,
 }
 
 

@@ -32,6 +32,7 @@ WANTED = {
     "train": (_MIXED, "corpora/zh.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),
+    "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
 }
 """What each benchmark reads of the folder of ``data_dir``; ``encode`` also a corpus a language, if given no texts."""

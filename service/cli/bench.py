@@ -17,6 +17,7 @@ CHECKOUT = {
     "train": "training beside tokenizers, gigatoken, rustbpe and sentencepiece, merges proven equal",
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
+    "corpus": "encode a corpus into training files beside llm.c's script with tiktoken and tokenizers",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",
 }
 """The benchmarks that need other programs, which they install into an environment of their own."""

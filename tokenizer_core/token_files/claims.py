@@ -7,6 +7,7 @@ this host. Two runs that do one task for all that make the same bytes, so claims
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -52,9 +53,9 @@ class Claims:
         fresh.write_text(self._owner, encoding="utf-8")
         try:
             path.hardlink_to(fresh)
-        except FileExistsError:
-            raise
-        except PermissionError:
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP):
+                raise
             # A file system without links.
             with path.open("x", encoding="utf-8") as file:
                 file.write(self._owner)

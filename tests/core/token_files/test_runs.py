@@ -1,5 +1,6 @@
 """Runs that are stopped, killed or shared write the bytes of one that is left alone."""
 
+import errno
 import random
 import signal
 import subprocess
@@ -174,6 +175,20 @@ def test_a_claim_belongs_to_one_run_until_it_is_lost(tmp_path, monkeypatch):
     one.close()
     two.close()
     assert list(tmp_path.glob("*.claim")) == []
+
+
+def test_a_file_system_without_links_has_claims_too(tmp_path, monkeypatch):
+    def refuse(path, target):
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    one, two = claims.Claims(tmp_path), claims.Claims(tmp_path)
+    assert one.take("a")
+    assert not two.take("a")
+    one.close()
+    assert two.take("a")
+    two.close()
+    assert [*tmp_path.iterdir()] == []
 
 
 def command(corpus: Path, artifact: Path, out: Path, *more: str) -> list[str]:

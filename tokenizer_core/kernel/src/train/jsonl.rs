@@ -9,6 +9,7 @@ use std::str;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::flat_line::flat_text;
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 use crate::formats::json::Text;
@@ -61,6 +62,9 @@ pub fn each_document(
 
 /// A line as UTF-8, which JSON has to be.
 fn utf8(line: &[u8], start: u64, rule: InvalidUtf8) -> Result<Cow<'_, str>> {
+    if let Ok(line) = simdutf8::basic::from_utf8(line) {
+        return Ok(Cow::Borrowed(line));
+    }
     match (str::from_utf8(line), rule) {
         (Ok(line), _) => Ok(Cow::Borrowed(line)),
         (Err(_), InvalidUtf8::Replace) => Ok(String::from_utf8_lossy(line)),
@@ -73,6 +77,9 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
         let message = format!("line {number}, column {column}: {reason}");
         Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
     };
+    if let Some(text) = flat_text(line, field) {
+        return Ok(Cow::Owned(text));
+    }
     if let Some((at, reason)) = exceeded(line.as_bytes()) {
         return Err(at_column(at + 1, &reason));
     }

@@ -2,6 +2,7 @@
 //! pieces, then merge the most frequent pair of tokens again and again.
 //!
 //! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines
+//! (`flat_line` from nearly all)
 //! (`skipped` are those that cannot be read), `separators` are the special tokens between them; a `worker` thread
 //! counts pieces into its `table`; `counter` drives the threads and returns `counts`.
 //!
@@ -14,6 +15,7 @@ pub mod alphabet;
 pub mod counter;
 pub mod counts;
 pub mod cut;
+pub mod flat_line;
 pub mod jsonl;
 pub mod learn;
 pub mod likelihood;

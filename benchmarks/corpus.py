@@ -1,0 +1,173 @@
+"""``python -m benchmarks corpus``: a corpus to training files in whole processes, bytes proven equal.
+
+Every contender reads JSON lines, plain or packed with zstd, and writes llm.c's files with GPT-2's vocabulary. Its time
+begins with the process and ends with it, so start-up counts. The peers are scripts like the one of llm.c
+(``benchmarks/corpus_worker.py``): documents go over a pool of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from benchmarks import machine, peers, report
+from benchmarks.corpora import data_dir
+from tokenizer_core import Tokenizer
+
+END_OF_TEXT = 50256
+PEERS = {"tiktoken": "llm.c's script with tiktoken", "tokenizers": "the same with tokenizers"}
+POLL = 0.02
+"""Seconds between two looks at memory."""
+
+GOAL = 10.0
+"""Times as fast as the best peer, from plain lines with two workers."""
+
+
+def sources(folder: Path, megabytes: int) -> dict[str, Path]:
+    """Write the corpus in both forms."""
+    found = {name: folder / name for name in ("jsonl", "jsonl.zst")}
+    size = 0
+    for each in found.values():
+        each.mkdir()
+    for shard in sorted((data_dir() / "corpora" / "mixed").glob("*.jsonl.zst")):
+        shutil.copy(shard, found["jsonl.zst"])
+        plain = found["jsonl"] / shard.name.removesuffix(".zst")
+        with shard.open("rb") as packed, plain.open("wb") as file:
+            zstandard.ZstdDecompressor().copy_stream(packed, file)
+        size += plain.stat().st_size
+        if size >= megabytes * 1_000_000:
+            break
+    return found
+
+
+def command(contender: str, source: Path, out: Path, artifact: Path, workers: int) -> list[str]:
+    """Return the command line of a contender."""
+    if contender != "tokd":
+        return [
+            str(peers.PYTHON),
+            "-m",
+            "benchmarks.corpus_worker",
+            contender,
+            str(source),
+            str(out),
+            str(data_dir() / "vocabs"),
+            str(workers),
+        ]
+    options = ["--format", "llmc", "--eos", str(END_OF_TEXT), "--special-tokens", "text", "--quiet"]
+    run = [sys.executable, "-m", "service.cli", "encode-corpus", str(source), "-t", str(artifact), "-o", str(out)]
+    return [*run, *options, "--threads", str(workers)]
+
+
+def peak(process: int) -> float:
+    """Return the peaks of a process and all that it has started, together, in MB."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        own = int(status.partition("VmHWM:")[2].split()[0]) / 1024
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+        return own + sum(peak(int(child)) for child in children)
+    return 0.0
+
+
+def measured(contender: str, source: Path, artifact: Path, workers: int) -> dict[str, Any]:
+    """Run a contender once: seconds of wall and processor, MB of all its processes, and the hash of its tokens."""
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name) / "out"
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command(contender, source, out, artifact, workers), env=peers.environment(), stdout=subprocess.DEVNULL
+        )
+        megabytes = 0.0
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            megabytes = max(megabytes, peak(process.pid))
+            time.sleep(POLL)
+        wall = time.perf_counter() - start
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            raise SystemExit(f"{contender} failed")
+        # The tokens of all shards: programs may cut these at other places.
+        digest = hashlib.sha256()
+        for path in sorted(out.glob("*.bin")):
+            with path.open("rb") as file:
+                file.seek(1024)
+                while block := file.read(1 << 20):
+                    digest.update(block)
+    return {
+        "wall": wall,
+        "processor": used.ru_utime + used.ru_stime,
+        "megabytes": megabytes,
+        "tokens": digest.hexdigest(),
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    on = document["machine"]
+    lines = [
+        f"{document['bytes'] / 1e6:.0f} MB of JSON lines into llm.c's files with GPT-2's vocabulary, whole processes,"
+        f" median of {document['rounds']}; {on['cores']} cores of {on['cpu']}, Python {on['python']}. Memory is the"
+        " sum of the peaks of all processes.",
+        "",
+        report.row(["source", "program", "workers", "MB/s", "wall s", "processor s", "MB", "tokd is"]),
+        report.row(["---"] * 8),
+    ]
+    for one in document["results"]:
+        times = one["wall"] / one["of_tokd"]
+        cells = [f"{document['bytes'] / 1e6 / one['wall']:.1f}", f"{one['wall']:.2f}", f"{one['processor']:.2f}"]
+        faster = "" if one["program"] == "tokd" else f"{times:.1f} times as fast"
+        lines.append(
+            report.row([one["source"], one["program"], str(one["workers"]), *cells, f"{one['megabytes']:.0f}", faster])
+        )
+    return "\n".join(lines)
+
+
+def main(*, short: bool) -> int:
+    """Measure, write ``results/corpus.json`` and ``.md``, print the table; fail where a goal is missed."""
+    peers.prepare()
+    rounds, megabytes = (1, 10) if short else (3, 200)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        Tokenizer.from_hf(data_dir() / "vocabs" / "gpt2_tokenizer.json").save(folder / "gpt2")
+        corpus = sources(folder, megabytes)
+        size = sum(path.stat().st_size for path in corpus["jsonl"].iterdir())
+        cases = [(source, contender, 2) for source in corpus for contender in ("tokd", *PEERS)]
+        cases.append(("jsonl", "tokd", 1))
+        found: dict[tuple[str, str, int], list[dict[str, Any]]] = {case: [] for case in cases}
+        for number in range(rounds):
+            for case in cases if number % 2 == 0 else reversed(cases):
+                source, contender, workers = case
+                print(f"round {number + 1} of {rounds}: {contender}, {source}", file=sys.stderr)
+                found[case].append(measured(contender, corpus[source], folder / "gpt2", workers))
+    if len({one["tokens"] for runs in found.values() for one in runs}) > 1:
+        raise SystemExit("the programs wrote other tokens: no speed is shown")
+    medians = {
+        case: {key: statistics.median(one[key] for one in runs) for key in ("wall", "processor", "megabytes")}
+        for case, runs in found.items()
+    }
+    results = [
+        {
+            "source": source,
+            "program": PEERS.get(contender, contender),
+            "workers": workers,
+            **medians[source, contender, workers],
+            "of_tokd": medians[source, "tokd", 2]["wall"],
+        }
+        for source, contender, workers in cases
+    ]
+    document = {"machine": machine.describe(), "bytes": size, "rounds": rounds, "results": results}
+    text = table(document)
+    if not short:
+        report.write("corpus", document, text)
+    print(text)
+    best = min(medians["jsonl", peer, 2]["wall"] for peer in PEERS)
+    return int(not short and best < GOAL * medians["jsonl", "tokd", 2]["wall"])
