@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.run import TrainingRun
     from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
     from tokenizer_core.training.train import counted, extend, train, train_sizes
+    from tokenizer_core.training.unigram_settings import UnigramSettings
 
 __all__ = [
     "ARTICLE_1",
@@ -224,6 +225,7 @@ __all__ = [
     "TrainingWarning",
     "Truncation",
     "UncoveredText",
+    "UnigramSettings",
     "Unit",
     "UnknownTokenId",
     "Unsupported",
@@ -326,6 +328,7 @@ _LATER = {
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),
         "training.settings": ("IdLayout", "TieBreak", "TrainSettings"),
+        "training.unigram_settings": ("UnigramSettings",),
         "training.train": ("counted", "extend", "train", "train_sizes"),
     }.items()
     for name in names

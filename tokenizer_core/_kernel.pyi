@@ -585,6 +585,35 @@ def portable_pattern(pattern: str) -> str:
         InvalidArtifact: ``invalid_pattern``: it does not compile, or cannot be written so.
     """
 
+def learn_unigram(
+    counts: PieceCounts,
+    tokens: int,
+    *,
+    seed_size: int = 1_000_000,
+    shrinking_factor: float = 0.75,
+    n_sub_iterations: int = 2,
+    max_token_length: int = 16,
+    limit_alphabet: int | None = None,
+    required_characters: str = "",
+    threads: int = 0,
+    progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
+) -> tuple[list[tuple[bytes, float]], int]:
+    """Learn pieces by expectation maximization and pruning; threads change nothing.
+
+    Args:
+        seed_size: substrings to begin with, besides characters.
+        shrinking_factor: the share of pieces that a round of pruning leaves, 0.1 to 0.95.
+        n_sub_iterations: estimates in a round.
+        max_token_length: in characters, 1 to 255.
+        limit_alphabet: only the most frequent characters; others end a word.
+        required_characters: pieces whether they occur or not.
+        progress: called ten times a second with how much of ``tokens`` is done, ``tokens``, an empty list and ``None``;
+            what it raises ends the run.
+
+    Returns:
+        The pieces with the logarithms of their probabilities, the most probable first; how many of them are characters.
+    """
+
 def learn_merges(
     counts: PieceCounts,
     tokens: int,

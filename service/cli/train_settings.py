@@ -78,7 +78,17 @@ FLAGS = (
     Flag("score", "SCORE", "of WordPiece: which pair is merged first (default: count)", choices=PairScore),
     Flag("prefix", "TEXT", "of WordPiece: before entries that do not begin a word (default: ##)"),
     Flag("unk", "LITERAL", "of all but BPE: the token of what is not in the vocabulary (default: [UNK])"),
-    Flag("limit_alphabet", "N", "of characters and WordPiece: only the N most frequent characters", kind=whole_number),
+    Flag(
+        "limit_alphabet",
+        "N",
+        "of characters, WordPiece, Unigram: only the N most frequent ones",
+        kind=whole_number,
+    ),
+    Flag("required_characters", "TEXT", "of Unigram: characters that are entries whether they occur or not"),
+    Flag("byte_fallback", "", "of Unigram: a character that is no entry becomes its bytes", kind=None),
+    Flag("seed_size", "N", "of Unigram: substrings to begin with (default: 1000000)", kind=whole_number),
+    Flag("shrinking_factor", "SHARE", "of Unigram: what a round of pruning leaves (default: 0.75)", kind=float),
+    Flag("n_sub_iterations", "N", "of Unigram: estimates in a round (default: 2)", kind=whole_number),
     Flag("pattern", "PATTERN", "a known name or a regular expression that cuts pieces (default: cl100k_base)"),
     Flag("normalizer", "NAME", f"one of {', '.join(STEPS)}; several are done in turn", many=True),
     Flag(

@@ -55,7 +55,7 @@ class TrainingSettings(BaseModel):
 
     model: ModelName = Field(
         "bpe",
-        description="Byte-level BPE, WordPiece, whole words or single characters; each takes its own settings.",
+        description="Byte-level BPE, WordPiece, Unigram, words or characters; each with its own settings.",
     )
     vocab_size: Count = Field(
         32_000, description="Tokens in all: the bytes or characters, the special tokens and what is learned."
@@ -72,7 +72,9 @@ class TrainingSettings(BaseModel):
         [], description="Literals that end a document, are never counted, and get ids of their own."
     )
     unk: str | None = Field(
-        None, description="Of all models but BPE: the token of what is not in the vocabulary, by default `[UNK]`."
+        None,
+        description="Of all models but BPE: the token of what is not in the vocabulary, by default `[UNK]`, of Unigram "
+        "`<unk>`.",
     )
     score: PairScore | None = Field(
         None, description="Of WordPiece: merge the most frequent pair (`count`, the default), or by `likelihood`."
@@ -80,12 +82,25 @@ class TrainingSettings(BaseModel):
     prefix: str | None = Field(
         None, description="Of WordPiece: before entries that do not begin a word; by default `##`."
     )
-    limit_alphabet: Count | None = Field(None, description="Of WordPiece: only the most frequent characters.")
+    limit_alphabet: Count | None = Field(
+        None, description="Of WordPiece and Unigram: only the most frequent characters."
+    )
+    required_characters: str | None = Field(
+        None, description="Of Unigram: characters that are entries whether they occur or not."
+    )
+    byte_fallback: bool | None = Field(
+        None, description="Of Unigram: a character that is no entry becomes its bytes; by default false."
+    )
+    seed_size: Count | None = Field(None, description="Of Unigram: substrings to begin with; by default 1,000,000.")
+    shrinking_factor: float | None = Field(
+        None, description="Of Unigram: the share of entries that a round of pruning leaves; by default 0.75."
+    )
+    n_sub_iterations: Count | None = Field(None, description="Of Unigram: estimates in a round; by default 2.")
     tie_break: TieBreak = Field(
         "lexicographic_low", description="Which of several equally frequent pairs is merged first."
     )
     min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
-    max_token_length: Count | None = Field(None, description="In bytes; of WordPiece in characters.")
+    max_token_length: Count | None = Field(None, description="In bytes; of WordPiece and Unigram in characters.")
     max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
     id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."

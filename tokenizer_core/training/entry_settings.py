@@ -55,6 +55,11 @@ class EntrySettings(ABC):
     """
 
     name: ClassVar[str]
+    has_nested_sizes: ClassVar[bool] = True
+    """A smaller vocabulary is the beginning of a larger one."""
+
+    has_scores: ClassVar[bool] = False
+    """Entries have scores."""
 
     vocab_size: int = 32_000
     normalizer: Sequence[Normalizing] = ()
@@ -80,8 +85,8 @@ class EntrySettings(ABC):
         if not self.unk:
             raise InvalidOption("unk is a literal that is not empty", field="unk")
         self._check_pipeline()
-        if not len(self.literals) < self.vocab_size <= MAX_VOCAB_SIZE:
-            message = f"vocab_size is {len(self.literals) + 1} to {MAX_VOCAB_SIZE}, not {self.vocab_size}"
+        if not len(self.fixed) < self.vocab_size <= MAX_VOCAB_SIZE:
+            message = f"vocab_size is {len(self.fixed) + 1} to {MAX_VOCAB_SIZE}, not {self.vocab_size}"
             raise InvalidOption(message, field="vocab_size")
 
     @property
@@ -89,6 +94,11 @@ class EntrySettings(ABC):
         """The special tokens by id."""
         listed = tuple(self.special_tokens)
         return listed if self.unk in listed else (self.unk, *listed)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The entries that are not learned, by id."""
+        return self.literals
 
     @property
     @abstractmethod
@@ -105,8 +115,8 @@ class EntrySettings(ABC):
         """Return what makes ids of pieces; ``unk`` is the id of the unknown token."""
 
     @abstractmethod
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
-        """Learn up to ``tokens`` entries, without the special tokens."""
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        """Learn up to ``tokens`` entries, besides the fixed ones."""
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
@@ -114,11 +124,14 @@ class EntrySettings(ABC):
         normalizer = tuple(stages.get(name) or _rewrite(name) for name in self.normalizer)
         return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
 
-    def build(self, entries: Sequence[str]) -> tuple[Vocabulary, PipelineConfig]:
-        """Make the vocabulary and the pipeline of special tokens and learned entries."""
-        literals = self.literals
+    def build(self, entries: Sequence[str], scores: Sequence[float]) -> tuple[Vocabulary, PipelineConfig]:
+        """Make the vocabulary and the pipeline of fixed and learned entries, which have ``scores`` in some models."""
+        literals, fixed = self.literals, self.fixed
         added = special({literal: id for id, literal in enumerate(literals)})
-        vocabulary = Vocabulary.from_texts(list(enumerate((*literals, *entries))), [], [])
+        # Those that no text becomes have the scores that Hugging Face's trainer gives them; bytes are the last resort.
+        lowest = [min(scores, default=0.0)] * (len(fixed) - len(literals))
+        all_scores = [*[0.0] * len(literals), *lowest, *scores] if self.has_scores else []
+        vocabulary = Vocabulary.from_texts(list(enumerate((*fixed, *entries))), [], all_scores)
         model = self.model(literals.index(self.unk))
         config = replace(self.pipeline(), model=model, decoder=self.decoders, added_tokens=added)
         return reserve(vocabulary, added), config
@@ -131,7 +144,7 @@ class EntrySettings(ABC):
 
     def _check_pipeline(self) -> None:
         try:
-            vocabulary, config = self.build([])
+            vocabulary, config = self.build([], [])
             Pipeline(vocabulary, config.to_json())
         except (ArtifactError, InvalidUnicode) as error:
             place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
@@ -183,7 +196,8 @@ class WordPieceSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordPiece(unk=unk, prefix=self.prefix)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        del threads  # One core makes the merges.
         found, alphabet, merges = learn_merges(
             pieces,
             tokens,
@@ -227,7 +241,8 @@ class WordSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordLevel(unk=unk)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        del threads
         return _most_frequent(self, pieces, tokens, on_merges)
 
 
@@ -248,7 +263,8 @@ class CharacterSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordLevel(unk=unk)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        del threads
         return _most_frequent(self, pieces, tokens, on_merges)
 
 

@@ -11,13 +11,14 @@ from tokenizer_core.errors import InvalidOption
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.training.entry_settings import CharacterSettings, EntrySettings, WordPieceSettings, WordSettings
 from tokenizer_core.training.settings import TrainSettings
+from tokenizer_core.training.unigram_settings import UnigramSettings
 
-ModelName = Literal["bpe", "wordpiece", "word", "character"]
+ModelName = Literal["bpe", "wordpiece", "unigram", "word", "character"]
 AnySettings = TrainSettings | EntrySettings
 
 SETTINGS: dict[str, type[TrainSettings] | type[EntrySettings]] = {
     "bpe": TrainSettings,
-    **{kind.name: kind for kind in (WordPieceSettings, WordSettings, CharacterSettings)},
+    **{kind.name: kind for kind in (WordPieceSettings, UnigramSettings, WordSettings, CharacterSettings)},
 }
 
 FIELDS: dict[str, tuple[str, ...]] = {

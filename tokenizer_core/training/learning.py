@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
@@ -54,11 +54,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The tokens of the start and then the new ones, and the new merges by their indices."""
+    """The tokens of the start and then the new ones, the new merges by their indices, and the scores of all tokens."""
 
     start: Start
     tokens: list[bytes]
     merges: list[Merge]
+    scores: list[float] = field(default_factory=list)
 
     def first(self, tokens: int) -> list[tuple[int, int, int]]:
         """Return the merges that make the first ``tokens`` tokens, with those of the start."""

@@ -39,6 +39,7 @@ class MergeLog:
         curve: merges, and the tokens a byte of the counted pieces with them, over all attempts.
         alphabet, tokens: how many tokens there were before the first merge, and all tokens as text; none where they
             follow from the plan and the merges.
+        scores: of these tokens, if they have any.
     """
 
     path: Path
@@ -50,6 +51,7 @@ class MergeLog:
     curve: list[tuple[int, float]] = field(default_factory=list)
     alphabet: int = 0
     tokens: list[str] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
     _begun: float = field(default_factory=time.monotonic)
@@ -72,6 +74,7 @@ class MergeLog:
             return log
         log.merges, log._lines, log.timeline, log.curve = merges, lines, timeline, curve
         log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
+        log.scores = header.get("scores", [])
         log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
         log._before = log.seconds
         return log
@@ -109,11 +112,12 @@ class MergeLog:
     def keep(self, learned: Learned) -> None:
         """Keep the tokens of a run too."""
         self.alphabet, self.tokens = len(learned.start.tokens), [token.decode() for token in learned.tokens]
+        self.scores = learned.scores
 
     def learned(self) -> Learned:
         """Return what was kept."""
         tokens = [token.encode() for token in self.tokens]
-        return Learned(Start(tuple(tokens[: self.alphabet])), tokens, self.merges)
+        return Learned(Start(tuple(tokens[: self.alphabet])), tokens, self.merges, self.scores)
 
     def write(self) -> None:
         """Put the file into its place."""
@@ -125,7 +129,7 @@ class MergeLog:
             "merges": len(self._lines),
             "timeline": self.timeline,
             "curve": self.curve,
-            **({"alphabet": self.alphabet, "tokens": self.tokens} if self.tokens else {}),
+            **({"alphabet": self.alphabet, "tokens": self.tokens, "scores": self.scores} if self.tokens else {}),
         }
         replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
 

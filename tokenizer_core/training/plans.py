@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, PieceCounts, Vocabulary
 from tokenizer_core.arguments import holds_items
-from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
-from tokenizer_core.training.entry_settings import EntrySettings
 from tokenizer_core.training.families import AnySettings
 from tokenizer_core.training.learning import Goal, Learned, Merge, OnMerges, Start, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
@@ -58,7 +57,9 @@ class Plan(Protocol):
     def key(self) -> list[Any]:
         """Return what decides which tokens are learned from counts, as JSON has it."""
 
-    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
+    def learn(
+        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
+    ) -> Learned:
         """Learn tokens; ``known`` are the first merges of the same run, which may be found again."""
 
     def restored(self, log: MergeLog) -> Learned:
@@ -99,7 +100,10 @@ class _OfBytes(ABC):
         tokens = [token.hex() for token in self.start.tokens]
         return [tokens, self.start.merges, asdict(self.goal)]
 
-    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
+    def learn(
+        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
+    ) -> Learned:
+        del threads  # One core makes the merges.
         return learn(pieces, self.start, self.goal, known=known, on_merges=on_merges)
 
     def restored(self, log: MergeLog) -> Learned:
@@ -155,7 +159,7 @@ class NewVocabulary(_OfBytes):
             "tokens": len(tokens) - len(learned.start.tokens),
             "merges": len(merges) - len(learned.start.merges),
         }
-        provenance = _provenance(settings.to_dict(), corpus, made)
+        provenance = provenance_of(settings.to_dict(), corpus, made)
         return Tokenizer(TokenizerParts(reserve(vocabulary, added), config, name="trained", provenance=provenance))
 
 
@@ -232,7 +236,7 @@ class LongerVocabulary(_OfBytes):
             [(ids[left], ids[right], ids[product]) for left, right, product in learned.first(len(ids))],
         )
         settings = {name: getattr(self.settings, name) for name in EXTENDING}
-        provenance = _provenance(settings, corpus, made) | {"extends": self.tokenizer.hash}
+        provenance = provenance_of(settings, corpus, made) | {"extends": self.tokenizer.hash}
         return [self.tokenizer.with_parts(replace(parts, vocabulary=vocabulary, provenance=provenance))]
 
     def _entries(self) -> list[tuple[int, bytes]]:
@@ -250,73 +254,6 @@ class LongerVocabulary(_OfBytes):
     @property
     def _literals(self) -> tuple[str, ...]:
         return tuple(token.content for token in self.tokenizer.parts.config.added_tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class NewEntries:
-    """A new vocabulary of texts, in several sizes, each the beginning of the next.
-
-    Args:
-        sizes: in the place of the settings' ``vocab_size``, in any order.
-    """
-
-    settings: EntrySettings
-    sizes: Sequence[int]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
-
-    @property
-    def max_piece_length(self) -> int | None:
-        return self.settings.max_piece_length
-
-    @property
-    def wanted(self) -> int:
-        return max(self.sizes) - len(self.settings.literals)
-
-    @property
-    def newest(self) -> Newest | None:
-        return None
-
-    @property
-    def key(self) -> list[Any]:
-        return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}]
-
-    def learn(self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None) -> Learned:
-        del known  # They are found again, in seconds: only what is counted is worth keeping.
-        learned = self.settings.learn(pieces, self.wanted, on_merges)
-        alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.literals)
-        if least < alphabet:
-            message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
-            raise InvalidOption(f"{message}, and one size is {min(self.sizes)}", field="sizes")
-        return learned
-
-    def restored(self, log: MergeLog) -> Learned:
-        return log.learned()
-
-    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
-        return Rules(self.settings.pipeline().to_json(), self.settings.literals, replace_invalid, threads)
-
-    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
-        return [self._tokenizer(learned, size, corpus) for size in self.sizes]
-
-    def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
-        tokens = learned.tokens[: size - len(self.settings.literals)]
-        vocabulary, config = self.settings.build([token.decode() for token in tokens])
-        new = len(tokens) - len(learned.start.tokens)
-        made = {"tokens": new, "merges": min(new, len(learned.merges))}
-        provenance = _provenance(self.settings.to_dict() | {"vocab_size": size}, corpus, made)
-        roles = Settings(unk=self.settings.unk)
-        return Tokenizer(TokenizerParts(vocabulary, config, roles, name="trained", provenance=provenance))
-
-
-def new_plan(settings: AnySettings, sizes: Sequence[int]) -> NewVocabulary | NewEntries:
-    """Return the plan of a new vocabulary of any model.
-
-    Raises:
-        InvalidOption: with the field, such as ``sizes[1]``.
-    """
-    return NewVocabulary(settings, sizes) if isinstance(settings, TrainSettings) else NewEntries(settings, sizes)
 
 
 def sizes_of(settings: AnySettings, given: Any) -> tuple[int, ...]:
@@ -366,7 +303,7 @@ def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> G
     return Goal(tokens, settings.min_frequency, settings.max_token_length, settings.tie_break, forbidden)
 
 
-def _provenance(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:
+def provenance_of(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:
     """Say what was trained from what, with nothing in it that differs between two runs."""
     return {"trained_by": f"tokd {VERSION}", "settings": settings, "corpus": corpus, "learned": learned}
 

@@ -28,8 +28,10 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training.entry_plan import new_plan, not_nested
+from tokenizer_core.training.entry_settings import EntrySettings
 from tokenizer_core.training.families import ALL_FIELDS, AnySettings, literals_of, settings_of
-from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, Plan, new_plan
+from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
 
 _OF_FILES = ("format", "field", "column", "on_error")
@@ -45,8 +47,8 @@ class Recipe:
 
     Attributes:
         corpus: files, or documents as strings.
-        settings: of the model: ``TrainSettings`` for byte-level BPE, ``WordPieceSettings``, ``WordSettings`` or
-            ``CharacterSettings``.
+        settings: of the model: ``TrainSettings`` for byte-level BPE, ``WordPieceSettings``,
+            ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
         sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
         extends_hash: of that tokenizer; the run refuses another one at its place.
@@ -99,6 +101,8 @@ class Recipe:
             object.__setattr__(self, "sizes", plan.sizes)
         if self.extends is not None and not isinstance(self.settings, TrainSettings):
             raise InvalidSettings(_ONLY_BPE, field="extends")
+        if self.sizes and isinstance(self.settings, EntrySettings) and not self.settings.has_nested_sizes:
+            raise InvalidSettings(not_nested(self.settings), field="sizes")
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
         if self.extends is None:
@@ -116,9 +120,9 @@ class Recipe:
 
         ``corpus`` is an object: ``paths`` (with ``format``, ``field``, ``column`` and ``on_error`` as in ``Files``), or
         ``texts``.
-        ``model`` is ``bpe``, ``wordpiece``, ``word`` or ``character``; by default ``bpe``. ``initial_merges`` are pairs
-        of entries as a ``tokenizer.json`` has them. The other fields are those of the model's settings and of this
-        class.
+        ``model`` is ``bpe``, ``wordpiece``, ``unigram``, ``word`` or ``character``; by default ``bpe``.
+        ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of the
+        model's settings and of this class.
 
         Raises:
             InvalidSettings: with the field as ``path``.

@@ -28,9 +28,10 @@ from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count, count_segment, count_sources, cut_of
 from tokenizer_core.training.counts import Counts, read_header, require_pieces
+from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned, Merge
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import NewEntries, Plan, warn_of_huge_pieces
+from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import TrainingReport, longest_tokens
@@ -144,7 +145,7 @@ class TrainingRun:
             )
             log.add(new, per_byte)
 
-        learned = reporter.run(lambda: self._plan.learn(counts.pieces, known, add_merges))
+        learned = reporter.run(lambda: self._plan.learn(counts.pieces, known, add_merges, self._rules.threads))
         log.add(learned.merges[len(log.merges) :])
         if isinstance(self._plan, NewEntries):
             log.keep(learned)

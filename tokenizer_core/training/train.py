@@ -18,9 +18,10 @@ from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts
+from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
 from tokenizer_core.training.families import AnySettings, ModelName, settings_of
-from tokenizer_core.training.plans import LongerVocabulary, Plan, new_plan, warn_of_huge_pieces, warn_of_skipped
+from tokenizer_core.training.plans import LongerVocabulary, Plan, warn_of_huge_pieces, warn_of_skipped
 from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import IdLayout, TieBreak
 
@@ -37,6 +38,11 @@ class Options(TypedDict, total=False):
     score: PairScore
     prefix: str
     limit_alphabet: int | None
+    required_characters: str
+    byte_fallback: bool
+    seed_size: int
+    shrinking_factor: float
+    n_sub_iterations: int
     min_frequency: int
     max_token_length: int | None
     max_piece_length: int | None
@@ -58,13 +64,13 @@ def train(
     """Train a tokenizer; when no pair is left before ``vocab_size``, it is smaller and its provenance says so.
 
     Args:
-        model: byte-level BPE, ``wordpiece``, ``word`` or ``character``.
+        model: byte-level BPE, ``wordpiece``, ``unigram``, ``word`` or ``character``.
         corpus: a path, glob pattern or URL; ``Files``; paths as ``Path`` objects; strings; or ``Counts``.
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
-        threads: for counting; 0 means one a core. It changes no merge.
+        threads: for counting and for Unigram; 0 means one a core. It changes no token.
         progress: called about ten times a second; what it raises, such as ``Cancelled``, ends the run.
 
-    The other arguments are those of ``TrainSettings``, ``WordPieceSettings``, ``WordSettings`` or
+    The other arguments are those of ``TrainSettings``, ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or
     ``CharacterSettings``.
 
     Raises:
@@ -159,7 +165,7 @@ def _follow(
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
     reporter = Reporter(progress)
     reporter.merging(0, plan.wanted)
-    learned = reporter.run(lambda: plan.learn(counts.pieces, (), reporter.merging))
+    learned = reporter.run(lambda: plan.learn(counts.pieces, (), reporter.merging, threads))
     return plan.tokenizers(learned, counts.summary())
 
 

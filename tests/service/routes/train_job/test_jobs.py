@@ -14,6 +14,7 @@ from service.jobs.states import Event
 from service.schemas.training import TrainingSettings
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
+from tokenizer_core.training.families import FIELDS
 
 ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 
@@ -87,22 +88,33 @@ OF_WORD_PIECES: dict[str, Any] = {
     "max_piece_length": 99,
     "pad": "<a>",
 }
+OF_UNIGRAM: dict[str, Any] = {
+    "model": "unigram",
+    "vocab_size": 300,
+    "required_characters": "é",
+    "byte_fallback": True,
+    "seed_size": 1000,
+    "shrinking_factor": 0.5,
+    "n_sub_iterations": 1,
+}
 EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length")}
 
 
-@pytest.mark.parametrize("settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES])
+@pytest.mark.parametrize(
+    "settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM]
+)
 def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
-    assert TrainingSettings.model_fields.keys() == EVERY.keys() | OF_WORD_PIECES.keys() | {"extends"}
+    assert TrainingSettings.model_fields.keys() == EVERY.keys() | OF_WORD_PIECES.keys() | OF_UNIGRAM.keys() | {
+        "extends"
+    }
     told = board.submit({**BODY, "settings": settings})
     assert {name: told["settings"][name] for name in settings} == settings
     if "extends" in settings:
         of_any = {"bos", "eos", "pad", "chat_template", "replace_invalid"}
         assert told["settings"].keys() == settings.keys() | of_any
     else:
-        others = OF_WORD_PIECES if settings.get("model", "bpe") == "bpe" else EVERY
-        mine = EVERY if others is OF_WORD_PIECES else OF_WORD_PIECES
         beside = {"extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
-        assert told["settings"].keys() == mine.keys() | beside
+        assert told["settings"].keys() == {*FIELDS[settings.get("model", "bpe")], "model"} | beside
     where = f"/train-job/{told['id']}"
     assert board.client.get(where).json() == told
     short = {name: value for name, value in told.items() if name not in ("settings", "owner")}

@@ -18,6 +18,7 @@ mod shards;
 mod template;
 mod text;
 mod train;
+mod unigram;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -56,6 +57,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     Ok(())

@@ -163,7 +163,7 @@ impl PyCounter {
 /// See `_kernel.pyi`.
 #[pyclass(name = "PieceCounts", module = "tokenizer_core._kernel", frozen)]
 pub struct PyPieceCounts {
-    counts: Arc<Counts>,
+    pub(super) counts: Arc<Counts>,
     left_out: usize,
 }
 
@@ -229,7 +229,7 @@ impl PyPieceCounts {
 }
 
 /// Calls Python now and then, with the merges since the last call; an exception, also one from a signal, ends the run.
-fn report(
+pub(super) fn report(
     progress: Progress<'_>,
     told: &mut usize,
     callback: Option<&Py<PyAny>>,

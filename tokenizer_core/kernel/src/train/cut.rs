@@ -67,12 +67,13 @@ pub fn places(config: &Config) -> Option<Places> {
                 if NAMES.contains(&name.as_str())
         )
     };
+    let by_character = |stage: &NormalizerStage| matches!(stage, NormalizerStage::Bert(_) | NormalizerStage::Nmt);
     let (first, normalizer) = (config.pretokenizer.first()?, &config.normalizer);
     if config.prefix_space {
         None
     } else if named(first) && normalizer.iter().all(local) {
         Some(Places::BehindLetters)
-    } else if space_first(first) && normalizer.iter().all(|one| local(one) || matches!(one, NormalizerStage::Bert(_))) {
+    } else if space_first(first) && normalizer.iter().all(|one| local(one) || by_character(one)) {
         Some(Places::BeforeSpaces)
     } else {
         None

@@ -77,7 +77,7 @@ impl Likelihood {
         while self.symbols.len() < self.goal.tokens {
             if self.learned.len().is_multiple_of(PAUSE) {
                 let done = (self.symbols.len() - first) as u64;
-                let tokens = self.words.total();
+                let tokens = Some(self.words.total());
                 reporter.tick(self.learned.len(), || Progress { done, total, merges: &self.learned, tokens })?;
             }
             let Some(slot) = self.ranking.first() else { break };
@@ -91,7 +91,7 @@ impl Likelihood {
             self.merge(slot)?;
         }
         let (done, merges) = ((self.symbols.len() - first) as u64, self.learned.as_slice());
-        reporter.last(Progress { done, total, merges, tokens: self.words.total() })?;
+        reporter.last(Progress { done, total, merges, tokens: Some(self.words.total()) })?;
         Ok((self.symbols, self.learned))
     }
 
@@ -99,7 +99,7 @@ impl Likelihood {
     fn count_all(&mut self, reporter: &mut Reporter<'_>) -> Result<()> {
         let words = std::mem::take(&mut self.words);
         let total = self.goal.tokens.saturating_sub(self.symbols.len()) as u64;
-        let mut pause = || reporter.tick(0, || Progress { done: 0, total, merges: &[], tokens: words.total() });
+        let mut pause = || reporter.tick(0, || Progress { done: 0, total, merges: &[], tokens: Some(words.total()) });
         let counts = &mut self.counts;
         let count = |position, id| {
             if id != BORDER {

@@ -93,7 +93,12 @@ impl Learner {
         let first = self.symbols.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
         let mut tick = |done: usize, merges: &[Learned], tokens: u64| {
-            reporter.tick(merges.len(), || Progress { done: (done - first) as u64, total, merges, tokens })
+            reporter.tick(merges.len(), || Progress {
+                done: (done - first) as u64,
+                total,
+                merges,
+                tokens: Some(tokens),
+            })
         };
         while self.symbols.len() < self.goal.tokens {
             tick(self.symbols.len(), &self.learned, self.words.total())?;
@@ -104,7 +109,7 @@ impl Learner {
             }
         }
         let (made, merges) = ((self.symbols.len() - first) as u64, self.learned.as_slice());
-        reporter.last(Progress { done: made, total, merges, tokens: self.words.total() })?;
+        reporter.last(Progress { done: made, total, merges, tokens: Some(self.words.total()) })?;
         Ok((self.symbols, self.learned))
     }
 

@@ -10,6 +10,8 @@
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
 //! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this. For WordPiece,
 //! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs.
+//!
+//! `unigram` learns pieces without merges.
 
 pub mod alphabet;
 pub mod counter;
@@ -34,6 +36,7 @@ pub mod table;
 #[path = "../../tests/unit/train.rs"]
 mod tests;
 pub mod tie_break;
+pub mod unigram;
 pub mod word_pieces;
 pub mod words;
 pub mod worker;

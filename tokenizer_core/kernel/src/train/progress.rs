@@ -21,8 +21,8 @@ pub struct Progress<'a> {
     pub total: u64,
     /// All merges so far.
     pub merges: &'a [Learned],
-    /// Tokens that the counted pieces have by now, each piece as often as it occurs.
-    pub tokens: u64,
+    /// Tokens that the counted pieces have by now, each piece as often as it occurs, if that is known.
+    pub tokens: Option<u64>,
 }
 
 /// Calls back at a bounded interval, however often it is asked to.

@@ -1,0 +1,223 @@
+//! Unigram (Kudo, 2018): begin with many substrings, estimate their probabilities by expectation maximization, and
+//! prune those that the corpus misses least, until there are as many as wanted.
+//!
+//! In order: `text` are the words of the corpus, `seeds` the substrings to begin with, `lattice` where each of them
+//! stands. A round is `sub_iterations` of `expectation` with the estimate of [`Learner::maximize`], then
+//! [`Learner::prune`] by the `best` way to cut every word. `shares` divides the words over threads; `numbers` are
+//! functions that round alike on every machine.
+
+mod best;
+mod expectation;
+mod lattice;
+mod numbers;
+mod seeds;
+mod shares;
+mod text;
+
+use self::best::Best;
+use self::expectation::Expectation;
+use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
+use self::numbers::{digamma, exp, ln, power_of_two};
+use self::seeds::seeds;
+use self::shares::summed;
+use self::text::Text;
+use super::counts::Counts;
+use super::progress::{Progress, Reporter};
+use crate::error::{Code, Error, Result};
+
+/// A piece that is expected less often is removed, unless it is a character, which is taken to be expected so often.
+const LEAST: f64 = 0.5;
+
+/// The settings of a run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Pieces in all.
+    pub tokens: usize,
+    /// Substrings to begin with, besides characters.
+    pub seed_size: usize,
+    /// The share of pieces that a round leaves.
+    pub shrinking_factor: f64,
+    /// Estimates in a round.
+    pub sub_iterations: usize,
+    /// Of a piece, in characters.
+    pub max_length: usize,
+    /// The most characters in the alphabet, besides required ones.
+    pub limit_alphabet: Option<usize>,
+    /// Characters that are pieces whether they occur or not.
+    pub required: String,
+    /// For estimates; they change nothing.
+    pub threads: usize,
+}
+
+/// Pieces with their scores, the highest first.
+pub type Pieces = Vec<(Vec<u8>, f64)>;
+
+/// Learn pieces, and return them with the number of characters among them.
+///
+/// # Errors
+/// `invalid_option` at `vocab_size` when there are fewer pieces wanted than the alphabet has, or at an option that is
+/// out of its range; `corpus_too_large`; what `reporter` returns.
+pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) -> Result<(Pieces, usize)> {
+    check(options)?;
+    let (text, occurrences) = Text::new(counts, options.limit_alphabet, &options.required)?;
+    let alphabet: Vec<char> = occurrences.iter().map(|(character, _)| *character).collect();
+    if options.tokens < alphabet.len() {
+        let (characters, tokens) = (alphabet.len(), options.tokens);
+        let message = format!("the alphabet alone has {characters} characters and only {tokens} tokens are wanted");
+        return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
+    }
+    if alphabet.len() + options.seed_size >= MAX_PIECES {
+        return Err(Error::new(Code::CorpusTooLarge, "there are more than 16 million pieces; take fewer seeds"));
+    }
+    let mut learner = Learner::new(&text, &occurrences, options)?;
+    let aim = options.tokens.saturating_mul(11) / 10;
+    loop {
+        for _ in 0..options.sub_iterations {
+            let expected = learner.expect(reporter)?;
+            learner.maximize(&expected);
+        }
+        if learner.scores.len() <= aim {
+            return Ok((learner.best_pieces(&alphabet), alphabet.len()));
+        }
+        learner.prune(aim, reporter)?;
+    }
+}
+
+fn check(options: &Options) -> Result<()> {
+    let refuse = |field: &'static str, range: String| {
+        Err(Error::new(Code::InvalidOption, format!("{field} is {range}")).at_field(field))
+    };
+    if !(0.1..=0.95).contains(&options.shrinking_factor) {
+        return refuse("shrinking_factor", String::from("0.1 to 0.95"));
+    }
+    if !(1..=100).contains(&options.sub_iterations) {
+        return refuse("n_sub_iterations", String::from("1 to 100"));
+    }
+    if !(1..=MAX_LENGTH).contains(&options.max_length) {
+        return refuse("max_token_length", format!("1 to {MAX_LENGTH}"));
+    }
+    Ok(())
+}
+
+/// A run.
+struct Learner<'a> {
+    text: &'a Text,
+    options: &'a Options,
+    lattice: Lattice,
+    /// The logarithm of each piece's probability.
+    scores: Vec<f64>,
+    /// Pieces that are characters, which come first.
+    characters: usize,
+    /// Expected counts are integers in this unit.
+    unit: f64,
+    /// How many pieces there were at first.
+    first: usize,
+}
+
+impl<'a> Learner<'a> {
+    fn new(text: &'a Text, alphabet: &[(char, u64)], options: &'a Options) -> Result<Self> {
+        let suffixes = seeds(text, options.max_length, options.seed_size);
+        let characters: Vec<char> = alphabet.iter().map(|(character, _)| *character).collect();
+        let lattice = Lattice::new(text, &characters, &suffixes)?;
+        let mut weights: Vec<f64> = alphabet.iter().map(|(_, count)| (*count as f64).max(LEAST)).collect();
+        weights.extend(suffixes.seeds.iter().map(|seed| seed.score as f64));
+        let total = ln(weights.iter().sum());
+        let scores: Vec<f64> = weights.into_iter().map(|weight| ln(weight) - total).collect();
+        // No piece is expected more often than there are characters.
+        let most: u128 = text.words().map(|(start, end, weight)| (end - start) as u128 * u128::from(weight)).sum();
+        let bits = 128 - most.leading_zeros() as i32;
+        if bits > 62 {
+            let message = "the counts are those of more than 2 ** 62 characters; divide them all by one number";
+            return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
+        }
+        let unit = power_of_two((62 - bits).min(32));
+        let first = scores.len();
+        Ok(Self { text, options, lattice, scores, characters: characters.len(), unit, first })
+    }
+
+    /// How often every piece is expected.
+    fn expect(&self, reporter: &mut Reporter<'_>) -> Result<Vec<f64>> {
+        let probabilities: Vec<f64> = self.scores.iter().map(|score| exp(*score)).collect();
+        let add = |state: &mut Expectation, word: (usize, usize, u64), sums: &mut [u64]| {
+            state.add(&self.lattice, &probabilities, word, self.unit, sums);
+        };
+        let sums = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(reporter))?;
+        Ok(sums.into_iter().map(|sum| sum as f64 / self.unit).collect())
+    }
+
+    /// Remove the pieces that are hardly expected, and estimate the probabilities of the others.
+    fn maximize(&mut self, expected: &[f64]) {
+        let kept: Vec<bool> =
+            expected.iter().enumerate().map(|(piece, count)| piece < self.characters || *count >= LEAST).collect();
+        let counts: Vec<f64> =
+            expected.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(count, _)| count.max(LEAST)).collect();
+        let total = digamma(counts.iter().sum());
+        self.scores = counts.into_iter().map(|count| digamma(count) - total).collect();
+        self.lattice.keep(&kept);
+    }
+
+    /// Remove the pieces that the corpus misses least.
+    ///
+    /// With `n` the number of times that a piece stands in the best ways to cut all words, and `N` that of all pieces,
+    /// the loss is `n` times the difference between `ln(n / N)` and the sum of `ln((m + n) / (N + n (k - 1)))` over the
+    /// `k` pieces of the best way to cut the piece itself, each of which stands `m` times.
+    fn prune(&mut self, aim: usize, reporter: &mut Reporter<'_>) -> Result<()> {
+        let add = |state: &mut Best, (start, end, weight): (usize, usize, u64), sums: &mut [u64]| {
+            state.each(&self.lattice, &self.scores, (start, end), None, |piece| sums[piece] += weight);
+        };
+        let counts = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(reporter))?;
+        let all: f64 = counts.iter().map(|count| *count as f64).sum();
+        let (mut best, mut parts, mut losses) = (Best::default(), Vec::new(), Vec::new());
+        for piece in self.characters..self.scores.len() {
+            let count = counts[piece] as f64;
+            if count == 0.0 {
+                continue;
+            }
+            let (start, length) = self.lattice.places[piece];
+            let stretch = (start as usize, (start + length) as usize);
+            parts.clear();
+            best.each(&self.lattice, &self.scores, stretch, Some(piece), |part| parts.push(part));
+            let without = ln(all + count * (parts.len() as f64 - 1.0));
+            let instead: f64 = parts.iter().rev().map(|part| ln(counts[*part] as f64 + count) - without).sum();
+            losses.push((count * (ln(count) - ln(all) - instead), piece));
+        }
+        let left = (self.scores.len() as f64 * self.options.shrinking_factor) as usize;
+        let room = left.max(aim).saturating_sub(self.characters);
+        // Of equals the first in the order of bytes stays.
+        losses.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        let mut kept: Vec<bool> = (0..self.scores.len()).map(|piece| piece < self.characters).collect();
+        losses.iter().take(room).for_each(|(_, piece)| kept[*piece] = true);
+        let mut flags = kept.iter();
+        self.scores.retain(|_| flags.next().is_some_and(|kept| *kept));
+        self.lattice.keep(&kept);
+        Ok(())
+    }
+
+    /// All characters and the pieces with the highest scores.
+    fn best_pieces(&self, alphabet: &[char]) -> Pieces {
+        let mut others: Vec<usize> = (self.characters..self.scores.len()).collect();
+        let better =
+            |one: &usize, other: &usize| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other));
+        others.sort_unstable_by(better);
+        others.truncate(self.options.tokens - self.characters);
+        let mut pieces: Vec<usize> = (0..self.characters).chain(others).collect();
+        pieces.sort_unstable_by(better);
+        let bytes = |piece: usize| match alphabet.get(piece) {
+            Some(character) => character.to_string().into_bytes(),
+            None => {
+                let (start, length) = self.lattice.places[piece];
+                self.text.slice(start as usize, length as usize).to_vec()
+            }
+        };
+        pieces.into_iter().map(|piece| (bytes(piece), self.scores[piece])).collect()
+    }
+
+    /// Report: of the way from the first pieces to those wanted, in factors.
+    fn tick(&self, reporter: &mut Reporter<'_>) -> Result<()> {
+        let ratio = |pieces: usize| (self.first as f64 / pieces.max(1) as f64).ln();
+        let share = ratio(self.scores.len()) / ratio(self.options.tokens).max(1e-9);
+        let total = self.options.tokens as u64;
+        let done = (share.clamp(0.0, 1.0) * total as f64) as u64;
+        reporter.tick(0, || Progress { done, total, merges: &[], tokens: None })
+    }
+}

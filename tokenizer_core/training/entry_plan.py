@@ -1,0 +1,97 @@
+"""The plan of a run whose vocabulary is of texts, and the choice of a plan by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizer_core._kernel import PieceCounts
+from tokenizer_core.config import Settings, TokenizerParts
+from tokenizer_core.errors import InvalidOption
+from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training.counting import Rules
+from tokenizer_core.training.entry_settings import EntrySettings
+from tokenizer_core.training.families import AnySettings
+from tokenizer_core.training.learning import Learned, Merge, OnMerges
+from tokenizer_core.training.merge_log import MergeLog
+from tokenizer_core.training.plans import NewVocabulary, provenance_of, sizes_of
+from tokenizer_core.training.progress import Newest
+from tokenizer_core.training.settings import TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntries:
+    """A new vocabulary of texts, in several sizes, each the beginning of the next.
+
+    Args:
+        sizes: in the place of the settings' ``vocab_size``, in any order.
+    """
+
+    settings: EntrySettings
+    sizes: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
+        if len(set(self.sizes)) > 1 and not self.settings.has_nested_sizes:
+            raise InvalidOption(not_nested(self.settings), field="sizes")
+
+    @property
+    def max_piece_length(self) -> int | None:
+        return self.settings.max_piece_length
+
+    @property
+    def wanted(self) -> int:
+        return max(self.sizes) - len(self.settings.fixed)
+
+    @property
+    def newest(self) -> Newest | None:
+        return None
+
+    @property
+    def key(self) -> list[Any]:
+        return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}]
+
+    def learn(
+        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
+    ) -> Learned:
+        del known  # They are found again, in seconds: only what is counted is worth keeping.
+        learned = self.settings.learn(pieces, self.wanted, on_merges, threads)
+        alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
+        if least < alphabet:
+            message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
+            raise InvalidOption(f"{message}, and one size is {min(self.sizes)}", field="sizes")
+        return learned
+
+    def restored(self, log: MergeLog) -> Learned:
+        return log.learned()
+
+    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
+        return Rules(self.settings.pipeline().to_json(), self.settings.literals, replace_invalid, threads)
+
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        return [self._tokenizer(learned, size, corpus) for size in self.sizes]
+
+    def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
+        tokens = learned.tokens[: size - len(self.settings.fixed)]
+        texts = [token.decode() for token in tokens]
+        vocabulary, config = self.settings.build(texts, learned.scores[: len(texts)])
+        new = len(tokens) - len(learned.start.tokens)
+        made = {"tokens": new, "merges": min(new, len(learned.merges))}
+        provenance = provenance_of(self.settings.to_dict() | {"vocab_size": size}, corpus, made)
+        roles = Settings(unk=self.settings.unk)
+        return Tokenizer(TokenizerParts(vocabulary, config, roles, name="trained", provenance=provenance))
+
+
+def new_plan(settings: AnySettings, sizes: Sequence[int]) -> NewVocabulary | NewEntries:
+    """Return the plan of a new vocabulary of any model.
+
+    Raises:
+        InvalidOption: with the field, such as ``sizes[1]``.
+    """
+    return NewVocabulary(settings, sizes) if isinstance(settings, TrainSettings) else NewEntries(settings, sizes)
+
+
+def not_nested(settings: EntrySettings) -> str:
+    """Say why a model is not trained for several sizes at once."""
+    return f"a smaller {settings.name} is not the beginning of a larger one; train one size at a time"

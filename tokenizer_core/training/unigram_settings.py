@@ -1,0 +1,104 @@
+"""Settings of Unigram, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tokenizer_core._kernel import PieceCounts, learn_unigram
+from tokenizer_core.arguments import check_flag, check_unicode
+from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.stages.decoders import DecoderStage, Join, MetaspaceDecoder
+from tokenizer_core.stages.models import Model, Unigram
+from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage
+from tokenizer_core.training.entry_settings import EntrySettings, Normalizing
+from tokenizer_core.training.learning import Learned, OnMerges, Start
+from tokenizer_core.training.setting_checks import check_limit, number_of
+
+SPACE = "▁"
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+MAX_SEEDS = 12_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnigramSettings(EntrySettings):
+    """Settings of Unigram. A space becomes ``▁`` and begins a word, as in SentencePiece.
+
+    Args:
+        seed_size: substrings to begin with, besides characters.
+        shrinking_factor: the share of pieces that a round of pruning leaves, 0.1 to 0.95.
+        n_sub_iterations: estimates of probabilities in a round.
+        max_token_length: in characters, at most 255.
+        limit_alphabet: only the most frequent characters.
+        required_characters: entries whether they occur or not.
+        byte_fallback: a character that is no entry becomes those of its bytes, 256 of the vocabulary.
+    """
+
+    name: ClassVar[str] = "unigram"
+    has_nested_sizes: ClassVar[bool] = False
+    has_scores: ClassVar[bool] = True
+
+    normalizer: Sequence[Normalizing] = ("nmt", "nfkc")
+    unk: str = "<unk>"
+    seed_size: int = 1_000_000
+    shrinking_factor: float = 0.75
+    n_sub_iterations: int = 2
+    max_token_length: int = 16
+    limit_alphabet: int | None = None
+    required_characters: str = ""
+    byte_fallback: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag(self.byte_fallback, "byte_fallback")
+        check_unicode(self.required_characters, "required_characters")
+        for name, most in (("seed_size", MAX_SEEDS), ("n_sub_iterations", 100), ("max_token_length", 255)):
+            number = number_of(getattr(self, name), name)
+            if not 1 <= number <= most:
+                raise InvalidOption(f"{name} is 1 to {most}, not {number}", field=name)
+            object.__setattr__(self, name, number)
+        if self.limit_alphabet is not None:
+            object.__setattr__(self, "limit_alphabet", number_of(self.limit_alphabet, "limit_alphabet"))
+        check_limit(self.limit_alphabet, "limit_alphabet")
+        factor: object = self.shrinking_factor
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.1 <= factor <= 0.95:
+            raise InvalidOption(f"shrinking_factor is 0.1 to 0.95, not {shown(factor)}", field="shrinking_factor")
+        EntrySettings.__post_init__(self)
+        if self.min_frequency != 1:
+            raise InvalidOption("the model 'unigram' takes no min_frequency; leave it away", field="min_frequency")
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        return (*self.literals, *(BYTES if self.byte_fallback else ()))
+
+    @property
+    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+        return (Metaspace(replacement=SPACE, prepend="always", split=True),)
+
+    @property
+    def decoders(self) -> tuple[DecoderStage, ...]:
+        text = MetaspaceDecoder(replacement=SPACE, drops_first=True)
+        return (Join("byte_fallback"), text) if self.byte_fallback else (text,)
+
+    def model(self, unk: int) -> Model:
+        return Unigram(unk=unk, byte_fallback=self.byte_fallback)
+
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        found, _ = learn_unigram(
+            pieces,
+            tokens,
+            seed_size=self.seed_size,
+            shrinking_factor=self.shrinking_factor,
+            n_sub_iterations=self.n_sub_iterations,
+            max_token_length=self.max_token_length,
+            limit_alphabet=self.limit_alphabet,
+            required_characters=self.required_characters,
+            threads=threads,
+            progress=on_merges,
+        )
+        fixed = {entry.encode() for entry in self.fixed}
+        found = [(piece, score) for piece, score in found if piece not in fixed]
+        # So many decimals are a double again for every reader of JSON, also for those that are out by the last bit of
+        # longer ones, as serde_json is.
+        scores = [round(score, 12) for _, score in found]
+        return Learned(Start(()), [piece for piece, _ in found], [], scores)
