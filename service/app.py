@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from time import perf_counter
@@ -20,16 +21,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.admission.limits import Limits
-from service.auth import ANY_HOST, NEEDS, OPEN, Guard, Hosts, Need
+from service.auth import ANY_HOST, OPEN, Guard, Hosts, Need, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
+from service.exchange import Exchange
 from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
 from service.http.fast_path import FastPath
 from service.http.protocol import REFUSED, WRITE_WHOLE
 from service.http.trace import trace_of
 from service.jobs import JobStore
+from service.registry.catalog import Catalog
 from service.registry.engines import Engines
-from service.registry.registry import Registry
 from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
@@ -45,6 +47,7 @@ from service.routes import (
     pack,
     playground,
     render,
+    tokenizer_changes,
     tokenizers,
     train_job,
 )
@@ -63,13 +66,16 @@ from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
 from service.schemas.limited import under_limits
 from service.settings import Settings
-from service.state import State
+from service.state import Current, State
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
 from tokenizer_core import VERSION, TokdError
 
 GAUGE_SECONDS = 1.0
 """Maximum age of the gauges of a process that answers no requests."""
+
+FOLLOW_SECONDS = 0.25
+"""Time until a process looks again at what was added or removed elsewhere."""
 
 _ROUTES = (
     encode,
@@ -94,6 +100,8 @@ _ROUTES = (
     check_upload,
     tokenizers,
     train_job,
+    # Behind what it asks for the callers of jobs.
+    tokenizer_changes,
     health,
     docs,
     playground,
@@ -108,12 +116,17 @@ def create_app(settings: Settings | None = None) -> App:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings
-    registry = Registry.open(settings)
+    current = Current()
+    # The exchange needs the catalog, and a registry that lacks a name asks the exchange.
+    catalog = Catalog(settings, lambda: exchange.follow())
+    exchange = Exchange(current, catalog)
+    registry = catalog.open(settings)
     engines = Engines(settings)
-    metrics = Metrics(registry.loaded, registry.trained, by_key=settings.metrics_by_key)
+    metrics = Metrics(registry.loaded, current.tokenizers, current.trained, by_key=settings.metrics_by_key)
     metrics.note_engine_literals(engines.engine_literals)
     return App(
         State(
+            current=current,
             settings=settings,
             registry=registry,
             engines=engines,
@@ -123,14 +136,15 @@ def create_app(settings: Settings | None = None) -> App:
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
             guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers),
             access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
-        )
+        ),
+        exchange,
     )
 
 
 class App(FastAPI):
     """FastAPI behind one gate that every request passes: it counts, logs, and hands hot routes their requests."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, exchange: Exchange) -> None:
         super().__init__(
             title="tokd",
             summary="Text to token ids and back, exactly as the model's own tokenizer does.",
@@ -142,7 +156,10 @@ class App(FastAPI):
             lifespan=_lifespan,
             generate_unique_id_function=lambda route: route.name,
         )
-        self.tokd, self.link_root = state, state.settings.link_root
+        self.read_settings: Callable[[], Settings] | None = None
+        """Reads the settings again at SIGHUP, in a server that handles it."""
+        self._current, self.exchange, self.link_root = state.current, exchange, state.settings.link_root
+        self._current.state = state
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
         for module in _ROUTES:
@@ -151,7 +168,7 @@ class App(FastAPI):
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
                 known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
                 guard = None if each.path in ANY_HOST else state.guard
-                each.app = _Guarded(each.app, guard, NEEDS[each.path_format], known)
+                each.app = _Guarded(each.app, guard, need_of(each.path_format, each.methods or ()), known)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self._respond = open_to(state.settings.cors_origins, self._answer)
         self._addresses = addresses = ClientAddresses(state.settings.trusted_proxies)
@@ -160,6 +177,11 @@ class App(FastAPI):
             for path, route in self._hot.items()
             if route.json.plain is not None
         }
+
+    @property
+    def tokd(self) -> State:
+        """The state in force; it is never the same for long."""
+        return self._current.state
 
     def dialect(self, path: str) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
@@ -186,8 +208,8 @@ class App(FastAPI):
         if self.tokd.guard.needs_keys:
             document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             for path, operations in document["paths"].items():
-                for operation in operations.values():
-                    operation["security"] = [{"key": []}] if NEEDS[path] else []
+                for method, operation in operations.items():
+                    operation["security"] = [{"key": []}] if need_of(path, (method.upper(),)) else []
         return document
 
     def note_refused(self, refused: Refusal) -> None:
@@ -302,9 +324,19 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 
 @asynccontextmanager
 async def _lifespan(app: App) -> AsyncIterator[None]:
-    updating = asyncio.create_task(_keep_current(app.tokd))
+    tasks: list[asyncio.Task[Any]] = [
+        asyncio.create_task(_keep_current(app.tokd)),
+        asyncio.create_task(_follow(app.exchange)),
+    ]
+    loop = asyncio.get_running_loop()
+    if app.read_settings is not None:
+        # By the loop: a handler that interrupts the main thread may neither start a thread nor wait for a lock.
+        loop.add_signal_handler(signal.SIGHUP, _reload, app.exchange, app.read_settings, tasks)
     yield
-    updating.cancel()
+    if app.read_settings is not None:
+        loop.remove_signal_handler(signal.SIGHUP)
+    for task in tasks:
+        task.cancel()
     app.tokd.limits.close()
     app.tokd.jobs.close()
     if app.tokd.access_log is not None:
@@ -320,6 +352,18 @@ async def _keep_current(state: State) -> None:
         state.guard.reload_if_changed()
         state.metrics.update_gauges(state.limits)
         await asyncio.sleep(GAUGE_SECONDS)
+
+
+def _reload(exchange: Exchange, load: Callable[[], Settings], tasks: list[asyncio.Task[Any]]) -> None:
+    tasks[:] = [task for task in tasks if not task.done()]
+    tasks.append(asyncio.create_task(asyncio.to_thread(exchange.reload, load)))
+
+
+async def _follow(exchange: Exchange) -> None:
+    """Take up what other processes and the watched directory change."""
+    while True:
+        await asyncio.sleep(FOLLOW_SECONDS)
+        await asyncio.to_thread(exchange.follow)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

@@ -10,10 +10,11 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -26,13 +27,14 @@ from service.app import App, create_app
 from service.auth import Guard, require_keys
 from service.http.protocol import END_SECONDS, BoundedProtocol
 from service.http.uvicorn_internals import require_uvicorn
-from service.job_process.control import HANGUP, end_with_parent, ignore_hangup
+from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
-from service.registry.registry import Registry
+from service.registry.catalog import Catalog
 from service.setting_values import InvalidSetting
-from service.settings import Settings
+from service.settings import HANDED_ON, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
+from tokenizer_core import TokdError
 
 SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""
@@ -42,11 +44,17 @@ HUNG_SECONDS = 30
 imports are done, which on a busy machine takes longer than uvicorn's 5 seconds: each would be killed too early.
 """
 
+_RELOADED = "settings.json"
+"""The file by which the settings that SIGHUP brought reach the processes."""
+
 _log = logging.getLogger("uvicorn.error")
 
 
-def run(settings: Settings) -> None:
+def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
     """Serve until a signal ends it; SIGTERM is the ordinary end, with status 0.
+
+    Args:
+        load: reads the settings again, at SIGHUP; without it they are the same, and only artifacts may be others.
 
     Raises:
         InvalidSetting, Unsupported, and those of ``Tokenizer.open``, before any socket is opened.
@@ -54,7 +62,9 @@ def run(settings: Settings) -> None:
     require_uvicorn()
     require_keys(settings)
     _require_standard_streams()
-    ignore_hangup(_log)
+    # A terminal that closes would end the process before it is set up.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    read = load or (lambda: settings)
     # uvicorn raises the signal that ended it again; without a handler the process would die before it has tidied up.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
@@ -64,9 +74,9 @@ def run(settings: Settings) -> None:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
                 with supervised_worker(settings):
-                    uvicorn.run(partial(_with_signals, app), factory=True, **options)
+                    uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
-                _run_workers(settings, options)
+                _run_workers(settings, options, read)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -107,9 +117,9 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
             path.unlink(missing_ok=True)
 
 
-def _run_workers(settings: Settings, options: dict[str, Any]) -> None:
+def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    Registry.open(settings)
+    Catalog(settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
     os.environ.update(settings.environment())
@@ -117,14 +127,15 @@ def _run_workers(settings: Settings, options: dict[str, Any]) -> None:
         os.environ[DIRECTORY_VARIABLE] = directory
         config = uvicorn.Config(f"{__name__}:create_worker", factory=True, workers=settings.workers, **options)
         with supervised_worker(settings):
-            _Processes(config).run()
+            _Processes(config, load, Path(directory, _RELOADED)).run()
 
 
 class _Processes(Multiprocess):
     """uvicorn's processes; the line that says where they listen is logged once one of them answers, not before."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, load: Callable[[], Settings], handed: Path) -> None:
         self._log = _log
+        self._load, self._handed = load, handed
         self._running: list[logging.LogRecord] = []
         self._log.addFilter(self._hold_back)
         try:
@@ -155,8 +166,27 @@ class _Processes(Multiprocess):
         return record.levelno != logging.INFO
 
     def handle_hup(self) -> None:
-        """Do not restart the processes: they would have the same settings."""
-        self._log.warning(HANGUP)
+        """Read the settings again, and let the processes take them up; none of them is restarted."""
+        threading.Thread(target=self._reload, name="tokd-reload", daemon=True).start()
+
+    def _reload(self) -> None:
+        try:
+            settings = self._load()
+            # Held against what is on the disk once, so that an error is reported once.
+            Catalog(settings).open(settings)
+        except (InvalidSetting, TokdError, OSError) as error:
+            self._log.error("SIGHUP: the settings from before stay in force: %s", error)
+            return
+        given = settings.environment()
+        with NamedTemporaryFile("w", dir=self._handed.parent, prefix=".", delete=False) as file:
+            file.write(given[HANDED_ON])
+        Path(file.name).replace(self._handed)
+        # What starts later starts with them.
+        os.environ.update(given)
+        for process in self.processes:
+            if process.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGHUP)
 
     def terminate_all(self) -> None:
         """End the processes; as long as this one listened, callers could connect, and nobody would answer them."""
@@ -189,15 +219,26 @@ def create_worker() -> App:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
     end_with_parent(signal.SIGTERM)
-    # The one above them says so; a terminal that is closed tells all of them.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     give_back_large()
-    return _with_signals(_gc_frozen(create_app(Settings.load())))
+    settings = Settings.load()
+    handed = Path(os.environ[DIRECTORY_VARIABLE], _RELOADED)
+
+    def load() -> Settings:
+        # The one above reads settings, and hands them on; a terminal that is closed tells all of them.
+        return Settings.load({HANDED_ON: handed.read_text()}) if handed.exists() else settings
+
+    return _with_signals(_gc_frozen(create_app(settings)), load)
 
 
-def _with_signals(app: App) -> App:
-    """Have a process drain before it ends, and end at once at a second signal; called under uvicorn's own handlers."""
+def _with_signals(app: App, load: Callable[[], Settings]) -> App:
+    """Have a process drain before it ends, and end at once at a second signal; called under uvicorn's own handlers.
+
+    Args:
+        load: reads the settings again at SIGHUP.
+    """
     settings, limits = app.tokd.settings, app.tokd.limits
+    app.read_settings = load
     if settings.drain_seconds:
         signal.signal(signal.SIGTERM, partial(_drain, limits, settings.drain_seconds, signal.getsignal(signal.SIGTERM)))
     _interrupt_twice(signal.SIG_DFL)

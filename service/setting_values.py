@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 ENV_PREFIX = "TOKD_"
@@ -120,3 +122,34 @@ def read_value(row: Row, text: str, source: str) -> Any:
             return int(text)
         raise InvalidSetting(source, f"is {text[:40]!r}; it must be {row.range_text}")
     return text
+
+
+MAX_FILE_BYTES = 1 << 20
+
+
+def read_settings(path: Path, rows: Mapping[str, Row]) -> dict[str, Any]:
+    """Read a TOML file of settings, by name.
+
+    Raises:
+        InvalidSetting
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise InvalidSetting("settings_file", f"{path} is larger than {MAX_FILE_BYTES} bytes")
+        given = tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise InvalidSetting("settings_file", f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidSetting):
+            raise
+        raise InvalidSetting("settings_file", f"{path} is not TOML in UTF-8: {str(error)[:80]}") from None
+    for name, value in given.items():
+        row = rows.get(name)
+        if row is None or name == "settings_file":
+            raise InvalidSetting("settings_file", f"{path} has {name[:40]!r}, which is not a setting for it")
+        if not fits(value, row.type if row.type != str | None else str):
+            kinds = {int: "a whole number", bool: "true or false", tuple[str, ...]: "a list of strings"}
+            raise InvalidSetting("settings_file", f"{path}: {name} must be {kinds.get(row.type, 'a string')}")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

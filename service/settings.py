@@ -1,4 +1,5 @@
-"""Settings of the operator: one frozen value from flags, the environment (``TOKD_*``) and defaults, in this order.
+"""Settings of the operator: one frozen value from flags, the environment (``TOKD_*``), a file and defaults, in this
+order.
 
 The fields of ``Settings`` are the one table: environment variables, flags, ``--help`` and ``docs/settings.md`` are
 derived from it. Nothing is read at import.
@@ -17,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from service.setting_values import ENV_PREFIX, InvalidSetting, Row, fits, ours, read_value, setting
+from service.setting_values import ENV_PREFIX, InvalidSetting, Row, fits, ours, read_settings, read_value, setting
 from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact
 
 HANDED_ON = "TOKD_HANDED_ON"
@@ -36,6 +37,10 @@ _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 class Settings:
     """Everything a server is started with."""
 
+    settings_file: str | None = setting(
+        None,
+        "TOML file of settings, below variables and flags; SIGHUP reads it again",
+    )
     artifacts: tuple[str, ...] = setting(
         (BASE_ARTIFACT,),
         "artifact directories to serve, in the variable separated as in `PATH`; the default is `artifacts/base` in the "
@@ -45,6 +50,18 @@ class Settings:
     )
     default_tokenizer: str | None = setting(
         None, "tokenizer for requests without `tokenizer`: name, hash or name@hash; the first artifact if not set"
+    )
+    watch: str | None = setting(
+        None, "directory whose artifacts are served as they come and go, each a directory of its own"
+    )
+    tokenizer_roots: tuple[str, ...] = setting(
+        (),
+        "directories of the server below which `POST /tokenizers` may read, in the variable separated as in `PATH`",
+        item="PATH",
+        separator=os.pathsep,
+    )
+    max_tokenizer_bytes: int = setting(
+        256 << 20, "largest tokenizer that may be uploaded, packed and unpacked", least=1
     )
     models: tuple[str, ...] = setting(
         (),
@@ -250,7 +267,7 @@ class Settings:
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
-        """Read flags (as ``add_flags`` parsed them), then the environment, then defaults.
+        """Read flags (as ``add_flags`` parsed them), then the environment, then the file of settings, then defaults.
 
         Raises:
             InvalidSetting, naming the variable or flag; an unknown ``TOKD_*`` variable is taken for a typing error.
@@ -262,6 +279,9 @@ class Settings:
             given = (flags or {}).get(row.name)
             if given is not None:
                 values[row.name] = read_value(row, given, row.flag) if isinstance(given, str) else tuple(given)
+        path = values.get("settings_file")
+        if path is not None:
+            values = read_settings(Path(path), {row.name: row for row in table()}) | values
         if "artifacts" not in values and (base := base_artifact()) != BASE_ARTIFACT:
             # What jobs publish goes beside the first artifact, but never into the package.
             values = {"trained": str(Path(BASE_ARTIFACT).parent)} | values | {"artifacts": (base,)}

@@ -1,4 +1,4 @@
-"""Server-wide objects, built once by ``create_app``."""
+"""The server-wide objects, and the one reference by which they are exchanged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,46 @@ from service.schemas.limited import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
+from tokenizer_core import Tokenizer
+
+ADDED = "added"
+"""The one label, in metrics, of tokenizers that came at run time: they may come and go without end."""
+
+
+class Current:
+    """Holds the state in force. A state never changes; another one takes its place, in one assignment.
+
+    Who reads ``state`` once works with one state to the end, whatever is exchanged meanwhile.
+    """
+
+    __slots__ = ("_at_start", "state")
+
+    state: State
+
+    def __init__(self) -> None:
+        self._at_start: frozenset[str] | None = None
+
+    def registry(self) -> Registry:
+        """Return the tokenizers in force."""
+        return self.state.registry
+
+    def tokenizers(self) -> list[tuple[str, Tokenizer]]:
+        """Return the tokenizers that are loaded, with their labels in metrics."""
+        loaded = self.state.registry.loaded
+        if self._at_start is None:
+            self._at_start = frozenset(each.hash for each in loaded)
+        return [(each.hash if each.hash in self._at_start else ADDED, each.tokenizer) for each in loaded]
+
+    def trained(self) -> list[Tokenizer]:
+        """Return the trained tokenizers that are open."""
+        return self.state.registry.trained()
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Built once by ``create_app``; no module holds any of it."""
+    """Built by ``create_app``, and again when tokenizers or settings change; no module holds any of it."""
 
+    current: Current
     settings: Settings
     registry: Registry
     engines: Engines

@@ -6,7 +6,7 @@ from service.auth.hosts import Hosts
 from service.auth.identity import LOCAL, SCOPES, Identity, Scope
 from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
 from service.auth.rates import Rates
-from service.auth.route_scopes import ANY_HOST, NEEDS, OPEN, Need
+from service.auth.route_scopes import ANY_HOST, NEEDS, OPEN, Need, need_of
 
 __all__ = [
     "ANY_HOST",
@@ -26,6 +26,7 @@ __all__ = [
     "digest",
     "entry",
     "is_own_page",
+    "need_of",
     "new_key",
     "parse",
     "require_keys",

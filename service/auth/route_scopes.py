@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from service.auth.identity import Scope
 
@@ -13,6 +13,7 @@ OPEN: Need = frozenset()
 
 ENCODE: Need = frozenset(("encode",))
 TRAIN: Need = frozenset(("train",))
+ADMIN: Need = frozenset(("admin",))
 EITHER: Need = ENCODE | TRAIN
 
 NEEDS: Mapping[str, Need] = {
@@ -47,6 +48,9 @@ NEEDS: Mapping[str, Need] = {
     "/train-job/{id}/report": TRAIN,
     "/tokenizers": EITHER,
     "/tokenizers/{ref}": EITHER,
+    "POST /tokenizers": ADMIN,
+    "PUT /tokenizers/{ref}": ADMIN,
+    "DELETE /tokenizers/{ref}": ADMIN,
     "/tokenizers/{ref}/check": EITHER,
     "/check": EITHER,
     "/healthz": OPEN,
@@ -59,7 +63,15 @@ NEEDS: Mapping[str, Need] = {
     "/playground/{name}": OPEN,
     "/openapi.json": OPEN,
 }
-"""By path as it is declared; any one scope of a set is enough, and ``admin`` is enough everywhere."""
+"""By path as it is declared, with a method where that needs more; any one scope of a set is enough, and ``admin`` is
+enough everywhere.
+"""
+
+
+def need_of(path: str, methods: Collection[str]) -> Need:
+    """Return what a route of a path needs that answers to these methods."""
+    return next((NEEDS[f"{each} {path}"] for each in methods if f"{each} {path}" in NEEDS), None) or NEEDS[path]
+
 
 ANY_HOST = frozenset(("/healthz", "/readyz", "/health", "/ping", "/_sglang_renderer/ready"))
 """Paths that are answered whatever name is asked for: what watches a server may know it by another name."""

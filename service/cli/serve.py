@@ -6,6 +6,7 @@ import argparse
 import os
 import socket
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = Settings.load(flags=vars(args))
         _require_address(settings, vars(args))
-        serve(settings)
+        serve(settings, partial(Settings.load, flags=vars(args)))
     except InvalidSetting as error:
         raise refused_setting(error, args) from None
     except ArtifactError as error:

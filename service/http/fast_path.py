@@ -43,19 +43,23 @@ class PlainRequests(ABC):
 
     The kernel takes a body's bytes and gives those of the answer: no Python object is made of what is in them. What is
     unusual or wrong it leaves to the models, which know every option and word every error.
+
+    Args:
+        registry: returns the tokenizers in force; each request asks once.
     """
 
-    def __init__(self, registry: Registry, settings: Settings) -> None:
+    def __init__(self, registry: Callable[[], Registry], settings: Settings) -> None:
         self._registry = registry
         self._most = min(settings.max_items, _MAX_VALUES)
 
     def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
         """Answer a body, or return ``None``; what may take long is answered only if it may."""
-        loaded = self._registry.default
+        registry = self._registry()
+        loaded = registry.default
         given = self._ask(loaded, body, None, may_take_long)
         if isinstance(given, str):
             try:
-                loaded = self._find(given)
+                loaded = self._find(registry, given)
             except (ServiceError, Unopened):
                 return None
             given = self._ask(loaded, body, given, may_take_long)
@@ -63,8 +67,8 @@ class PlainRequests(ABC):
             return None
         return Answer([given[0]], given[1], loaded.hash)
 
-    def _find(self, reference: str) -> ServedTokenizer:
-        return self._registry.get(reference)
+    def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
+        return registry.get(reference)
 
     @abstractmethod
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
@@ -78,7 +82,11 @@ class PlainTexts(PlainRequests):
     """Requests with texts; ``threads`` share a list out."""
 
     def __init__(
-        self, route: Literal["encode", "count", "offsets"], registry: Registry, settings: Settings, threads: int
+        self,
+        route: Literal["encode", "count", "offsets"],
+        registry: Callable[[], Registry],
+        settings: Settings,
+        threads: int,
     ) -> None:
         super().__init__(registry, settings)
         self._route: Literal["encode", "count", "offsets"] = route
@@ -94,7 +102,7 @@ class PlainTexts(PlainRequests):
 class PlainIds(PlainRequests):
     """Requests with ids."""
 
-    def __init__(self, registry: Registry, settings: Settings) -> None:
+    def __init__(self, registry: Callable[[], Registry], settings: Settings) -> None:
         super().__init__(registry, settings)
         self._max_ids = settings.max_ids
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, cast
 
 from service.http.fast_path import Given, PlainRequests, PlainTexts
@@ -42,7 +43,9 @@ class _Chats:
 class PlainTextsOrChats(PlainTexts):
     """Requests of a native route with texts, or with one chat."""
 
-    def __init__(self, route: Literal["encode", "count"], registry: Registry, settings: Settings, threads: int) -> None:
+    def __init__(
+        self, route: Literal["encode", "count"], registry: Callable[[], Registry], settings: Settings, threads: int
+    ) -> None:
         super().__init__(route, registry, settings, threads)
         self._chats = _Chats(route, settings)
 
@@ -54,13 +57,13 @@ class PlainTextsOrChats(PlainTexts):
 class PlainTokenize(PlainRequests):
     """Requests with one chat to ``/tokenize`` as vLLM has it."""
 
-    def __init__(self, registry: Registry, settings: Settings, engines: Engines) -> None:
+    def __init__(self, registry: Callable[[], Registry], settings: Settings, engines: Engines) -> None:
         super().__init__(registry, settings)
         self._chats = _Chats("tokenize", settings)
         self._has_engine_literals = engines.engine_literals > 0
 
-    def _find(self, reference: str) -> ServedTokenizer:
-        return self._registry.of_model(reference)
+    def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
+        return registry.of_model(reference)
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         if self._has_engine_literals:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
+from weakref import WeakKeyDictionary
 
 from service.errors import quote
 from service.registry.models import matcher
@@ -25,7 +26,7 @@ class Engines:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._fingerprints: dict[tuple[ServedTokenizer, str], str] = {}
+        self._fingerprints: WeakKeyDictionary[ServedTokenizer, dict[str, str]] = WeakKeyDictionary()
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
         for name in settings.literals:
@@ -55,7 +56,8 @@ class Engines:
         Two servers with equal fingerprints give equal ids, and so does one server before and after a restart.
         """
         literals = self.literals(model, loaded.name)
-        known = self._fingerprints.get((loaded, literals))
+        of_loaded = self._fingerprints.get(loaded) or self._fingerprints.setdefault(loaded, {})
+        known = of_loaded.get(literals)
         if known is None:
             facts = {
                 "tokenizer": loaded.hash,
@@ -64,16 +66,17 @@ class Engines:
                 "chat_literals": self._settings.chat_literals,
                 "content_format": self._settings.content_format,
             }
-            known = f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
-            if not loaded.is_trained:
-                # Those come and go.
-                self._fingerprints[loaded, literals] = known
+            known = of_loaded[literals] = _hash_of(facts)
         return known
 
     @property
     def engine_literals(self) -> int:
         """How many names have the engine's literals."""
         return self._literals.count("engine")
+
+
+def _hash_of(facts: Mapping[str, object]) -> str:
+    return f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
 
 
 class _Options:

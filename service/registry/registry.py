@@ -1,8 +1,8 @@
 """The tokenizers of a server, found by name, hash, ``name@hash``, or the name of a model.
 
-A reference is looked up in a table that was filled at start-up, and hashes among the trained tokenizers that are open:
-it never touches a file, and a part of a hash finds nothing. For the hash of one that is not open yet, ``get`` raises
-``Unopened``, and whoever can wait for the disk opens it.
+A reference is looked up in a table that was filled when the registry was made, and hashes among the trained tokenizers
+that are open: that touches no file, and a part of a hash finds nothing. For what is not open yet, or may have come
+since, ``get`` raises ``Unopened``, and whoever can wait for the disk opens it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from service.errors import ServiceError, quote
 from service.registry.models import HASH, Models
 from service.registry.served import ServedTokenizer
-from service.registry.trained_tokenizers import Trained, trained_directory
+from service.registry.trained_tokenizers import Trained
 from service.setting_values import InvalidSetting
-from service.settings import Settings
 from tokenizer_core import Tokenizer, did_you_mean
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9_-])?"
 _REFERENCE = re.compile(rf"{_NAME}|{HASH}|{_NAME}@{HASH}")
 _HASHED = re.compile(rf"{HASH}|{_NAME}@{HASH}")
+_NAMED = re.compile(_NAME)
+_MOST_WAYS, _MAX_MODEL = 8, 256
 _MODEL = re.compile(r"[a-z0-9][\w.:-]*(?:/[a-z0-9][\w.:-]*)+", re.ASCII | re.IGNORECASE)
 """A name that the setting ``models`` might have: it is unknown rather than wrong."""
 
@@ -28,8 +29,20 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 """Names of devices on Windows: an artifact of this name could be unpacked nowhere."""
 
 
+def require_name(name: str, path: str, *, model: bool = False) -> None:
+    """Refuse what cannot be the name of a tokenizer, or of a model.
+
+    Errors:
+        ``invalid_name``
+    """
+    named = _NAMED.fullmatch(name) is not None and _RESERVED.fullmatch(name) is None
+    if not named and not (model and _MODEL.fullmatch(name) and len(name) <= _MAX_MODEL):
+        kinds = "a name (a-z, 0-9, '.', '_', '-')" + (", or that of a model, such as org/model" if model else "")
+        raise ServiceError("invalid_name", f"{quote(name)} cannot be a name here; give {kinds}", path)
+
+
 class Unopened(Exception):
-    """A trained tokenizer may have this hash, but it is not open; ``open`` does that, and waits for the disk."""
+    """A tokenizer may have this name or hash, but it is not open; ``open`` does that, and waits for the disk."""
 
     def __init__(self, reference: str, open: Callable[[], None]) -> None:
         super().__init__(reference)
@@ -40,21 +53,23 @@ class Registry:
     """An immutable set of tokenizers, and those that jobs trained.
 
     Args:
-        tokenizers: by the path they were opened at, in the order of the settings; no two of one name.
+        loaded: in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: further names of tokenizers, and patterns of names.
-        trained: where further tokenizers are found, by hash.
+        trained: where further tokenizers are found, by hash, and by name where only one has it.
+        newer: asked for a name that is unknown; returns what takes up a change, if there was one since.
     """
 
     def __init__(
         self,
-        tokenizers: Mapping[str, Tokenizer],
+        loaded: Sequence[ServedTokenizer],
         default: str | None = None,
         models: Sequence[str] = (),
         trained: Trained | None = None,
+        newer: Callable[[], Callable[[], None] | None] = lambda: None,
     ) -> None:
-        self._trained = trained
-        self.loaded = tuple(ServedTokenizer(tokenizer, path) for path, tokenizer in tokenizers.items())
+        self._trained, self._newer = trained, newer
+        self.loaded = tuple(loaded)
         self._by_reference: Mapping[str, ServedTokenizer] = self._index()
         self.models = Models(models, self._by_reference)
         chosen = self.loaded[0] if default is None else self._named(default)
@@ -62,19 +77,12 @@ class Registry:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")
         self.default = chosen
 
-    @classmethod
-    def open(cls, settings: Settings) -> Registry:
-        """Open and verify artifact directories; one that is not what its manifest pins is an error of the core."""
-        cache_bytes = settings.piece_cache_bytes
-        tokenizers = {path: Tokenizer.open(path, cache_bytes=cache_bytes) for path in settings.artifacts}
-        trained = Trained(trained_directory(settings), settings.max_trained, cache_bytes)
-        return cls(tokenizers, settings.default_tokenizer, settings.models, trained)
-
     def get(self, reference: str | None) -> ServedTokenizer:
         """Find a tokenizer.
 
         Errors:
             ``invalid_name``: this can be no reference. ``tokenizer_not_found``: nothing of this name or hash is loaded.
+            ``tokenizer_ambiguous``: several trained tokenizers have this name.
             Unopened
         """
         if reference is None:
@@ -117,7 +125,27 @@ class Registry:
         return self._by_reference.get(reference) or self.models.exact(reference)
 
     def _find(self, reference: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
-        return self._named(reference) or self._find_trained(reference, missing) or self.models.matching(reference)
+        found = self._named(reference) or self._find_trained(reference, missing) or self.models.matching(reference)
+        if found is None:
+            refresh = self._newer()
+            if refresh is not None:
+                raise Unopened(reference, refresh)
+            # Last, so that no job takes a name from an operator's pattern.
+            found = self._find_trained_name(reference, missing)
+        return found
+
+    def _find_trained_name(self, name: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
+        trained = self._trained
+        if trained is None or _NAMED.fullmatch(name) is None:
+            return None
+        hashes = trained.hashes_of(name)
+        if hashes is None:
+            raise Unopened(name, trained.index)
+        if len(hashes) > 1:
+            ways = ", ".join(f"{name}@{hash}" for hash in hashes[:_MOST_WAYS])
+            detail = f"several trained tokenizers are called {quote(name)}; say which by its hash: {ways}"
+            raise ServiceError("tokenizer_ambiguous", detail, "tokenizer")
+        return self._find_trained(f"{name}@{hashes[0]}", missing) if hashes else None
 
     def _find_trained(self, reference: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
         trained = self._trained
@@ -139,7 +167,7 @@ class Registry:
         """Find the tokenizer of a model: by a name of the settings, or by what is a reference anyway.
 
         Errors:
-            ``tokenizer_not_found``; Unopened
+            ``tokenizer_not_found``, ``tokenizer_ambiguous``; Unopened
         """
         if model is None:
             return self.default

@@ -17,7 +17,7 @@ UNKNOWN_LENGTH = (1 << 31) - 1
 """How many ids a model takes if its artifact does not say: engines know the number always, and it is an int."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ServedTokenizer:
     """A verified tokenizer, and what every answer of it begins with."""
 

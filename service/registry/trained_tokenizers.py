@@ -1,9 +1,11 @@
-"""Tokenizers published by jobs: found by hash, opened on first use, the most recent kept open."""
+"""Tokenizers published by jobs: found by hash or name, opened on first use, the most recent kept open."""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
+import time
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -12,6 +14,13 @@ from service.registry.artifact_dirs import MANIFEST, damaged, first_of, verified
 from service.registry.served import ServedTokenizer
 from service.settings import Settings
 from tokenizer_core import TokdError, Tokenizer
+
+_PLACE = re.compile(r"([0-9a-f]{64})-([^+]+)(?:\+.*)?")
+
+INDEXED_SECONDS = 0.1
+"""Time for which a list of names counts although the directory changed."""
+
+SETTLED_NANOSECONDS = 2_000_000_000
 
 
 def trained_directory(settings: Settings) -> Path:
@@ -38,6 +47,36 @@ class Trained:
         self._directory, self._cache_bytes = directory, cache_bytes
         self._opened: LRUCache[tuple[str | None, str], ServedTokenizer] = LRUCache(most)
         self._lock = threading.Lock()
+        self._names: dict[str, list[str]] = {}
+        self._seen: tuple[int, float] | None = None
+
+    def hashes_of(self, name: str) -> list[str] | None:
+        """Return the hashes of the artifacts of this name; ``None`` if ``index`` has to look at the disk first."""
+        seen = self._seen
+        if seen is None or (self._changed_ns() != seen[0] and time.monotonic() - seen[1] > INDEXED_SECONDS):
+            return None
+        return self._names.get(name, [])
+
+    def index(self) -> None:
+        """List the artifacts by name."""
+        changed, names = self._changed_ns(), dict[str, list[str]]()
+        try:
+            found = sorted(each.name for each in self._directory.iterdir())
+        except OSError:
+            found = []
+        for place in map(_PLACE.fullmatch, found):
+            hashes = names.setdefault(place[2], []) if place else []
+            if place and f"sha256:{place[1]}" not in hashes:
+                hashes.append(f"sha256:{place[1]}")
+        # A directory that changed just now may change again without another time of change.
+        settled = time.time_ns() - changed >= SETTLED_NANOSECONDS
+        self._names, self._seen = names, (changed if settled else -1, time.monotonic())
+
+    def _changed_ns(self) -> int:
+        try:
+            return self._directory.stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def opened(self, name: str | None, hash: str) -> ServedTokenizer | None:
         """Return a tokenizer that is open; it never touches a file."""

@@ -22,7 +22,7 @@ from tokenizer_core import TokdError, Tokenizer
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    plain = PlainTextsOrChats("count", state.registry, state.settings, state.limits.threads)
+    plain = PlainTextsOrChats("count", state.current.registry, state.settings, state.limits.threads)
     post(app, state, "/count", count, state.requests.to_count, CountAnswer, plain=plain)
 
 

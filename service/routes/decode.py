@@ -26,7 +26,7 @@ ID_BYTES = 4
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    plain = PlainIds(state.registry, state.settings)
+    plain = PlainIds(state.current.registry, state.settings)
     post(app, state, "/decode", decode, state.requests.to_decode, DecodeAnswer, plain=plain)
 
 

@@ -18,7 +18,7 @@ from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes import chats, continued_chats
 from service.routes.hashed_blocks import hashed
-from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
+from service.routes.json_route import PROBLEM_RESPONSES, Endpoint, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
@@ -66,7 +66,7 @@ def mount(app: FastAPI, state: State) -> None:
         state.requests.to_encode,
         EncodeAnswer,
         responses=RESPONSES,
-        plain=PlainTextsOrChats("encode", state.registry, state.settings, state.limits.threads),
+        plain=PlainTextsOrChats("encode", state.current.registry, state.settings, state.limits.threads),
         negotiate=negotiator(state),
         other_bodies={media.ARROW: _BYTES},
     )
@@ -84,6 +84,11 @@ def _encode_as(state: State, writer: Writer, body: EncodeRequest) -> Answer:
     return encode_texts(loaded, body, max_ids=max_ids, threads=state.limits.threads, writer=writer)
 
 
+def _endpoint(state: State, writer: Writer) -> Endpoint:
+    current = state.current
+    return lambda body: _encode_as(current.state, writer, body)
+
+
 def _require_nothing(_: bytes) -> None:
     """Take any media type: the handler was chosen by it."""
 
@@ -97,7 +102,7 @@ def negotiator(state: State) -> Negotiate:
     handlers: dict[tuple[str, str], Handler | None] = {
         (sent, wanted): Handler(
             partial(response_arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
-            partial(_encode_as, state, _WRITERS[wanted]),
+            _endpoint(state, _WRITERS[wanted]),
             _require_nothing if sent == media.ARROW else require_json,
             media.ARROW in (sent, wanted),
         )

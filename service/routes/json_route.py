@@ -124,7 +124,7 @@ class JsonRoute(APIRoute):
         self.fields = model.model_fields.keys()
         self.limits, self.dialect, self.negotiate = state.limits, dialect, negotiate
         self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
-        self.takes_long, self.link_root = state.registry.takes_long, state.settings.link_root
+        self.registry, self.link_root = state.current.registry, state.settings.link_root
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever it holds, with an answer or a problem."""
@@ -242,7 +242,8 @@ class JsonRoute(APIRoute):
         return handler.answer(request)
 
     def _is_heavy(self, request: RequestBody, size: int) -> bool:
-        return request.heavy() or any(self.takes_long(reference, size) for reference in request.cut_by())
+        takes_long = self.registry().takes_long
+        return request.heavy() or any(takes_long(reference, size) for reference in request.cut_by())
 
     def _counted(self, work: Callable[..., T], log_entry: LogEntry) -> Callable[..., T]:
         """Return ``work`` with every byte of its answer counted as it is made, so that one too large is refused early.
@@ -357,8 +358,10 @@ def post(
         for name, example in model.EXAMPLES.items()
     }
 
+    current = state.current
+
     def endpoint(body: Any) -> Answer:
-        return handler(state, body)
+        return handler(current.state, body)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     # The limits of this server stand in the model, so the annotation is known only now.

@@ -25,7 +25,7 @@ from tokenizer_core import Offsets, overlapping
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
-    plain = PlainTexts("offsets", state.registry, state.settings, state.limits.threads)
+    plain = PlainTexts("offsets", state.current.registry, state.settings, state.limits.threads)
     post(app, state, "/offsets", offsets, state.requests.to_offsets, OffsetsAnswer, plain=plain)
 
 

@@ -35,22 +35,23 @@ async def find(state: State, reference: str) -> ServedTokenizer:
     """
 
     async def get() -> ServedTokenizer:
-        return state.registry.get(reference)
+        return state.current.registry().get(reference)
 
     return await when_opened(state.limits, get)
 
 
 async def tokenizers(server: Server) -> Any:
     """List the tokenizers that are loaded."""
-    return {"tokenizers": [_info(server, loaded) for loaded in server.registry.loaded]}
+    return {"tokenizers": [described(server, loaded) for loaded in server.registry.loaded]}
 
 
 async def tokenizer(server: Server, ref: Reference) -> Any:
     """Describe one tokenizer."""
-    return _info(server, await find(server, ref))
+    return described(server, await find(server, ref))
 
 
-def _info(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
+def described(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
+    """Describe a tokenizer as ``TokenizerInfo`` says."""
     info = loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
     return {**info, "fingerprint": server.engines.fingerprint(None, loaded)}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -70,14 +70,16 @@ class Metrics:
     """The numbers of one process, and the page for all.
 
     Args:
-        tokenizers: those that are loaded at the start.
+        at_start: the tokenizers that are loaded at the start.
+        loaded: returns those that are loaded, each with its label.
         trained: returns the trained tokenizers that are open.
         by_key: also count by the names of keys.
     """
 
     def __init__(
         self,
-        tokenizers: Iterable[ServedTokenizer],
+        at_start: Collection[ServedTokenizer],
+        loaded: Callable[[], Iterable[tuple[str, Tokenizer]]] = tuple,
         trained: Callable[[], Iterable[Tokenizer]] = tuple,
         *,
         by_key: bool = False,
@@ -120,10 +122,9 @@ class Metrics:
         self._engine_literals = highest(
             "tokd_engine_literals", "Models in whose chats literals become control tokens, by the setting literals."
         )
-        at_start = tuple(tokenizers)
         _show_vocabularies(at_start, registry)
         _show_build(registry)
-        self._piece_caches = _PieceCaches(tuple(loaded.tokenizer for loaded in at_start), trained, registry)
+        self._piece_caches = _PieceCaches(loaded, trained, registry)
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
@@ -213,10 +214,14 @@ class _PieceCaches:
     """The metrics of the piece caches, which are in the kernel and are asked when a page is written."""
 
     def __init__(
-        self, at_start: Sequence[Tokenizer], trained: Callable[[], Iterable[Tokenizer]], registry: CollectorRegistry
+        self,
+        loaded: Callable[[], Iterable[tuple[str, Tokenizer]]],
+        trained: Callable[[], Iterable[Tokenizer]],
+        registry: CollectorRegistry,
     ) -> None:
-        self._at_start, self._trained = at_start, trained
+        self._loaded, self._trained = loaded, trained
         self._seen: dict[int, tuple[Tokenizer, _Pieces]] = {}
+        self._held: Iterable[str] = ()
         self._bytes = Gauge(
             "tokd_piece_cache_bytes",
             "Bytes of a tokenizer's piece caches.",
@@ -234,9 +239,9 @@ class _PieceCaches:
     def update(self) -> None:
         """Add what the caches did since the last time."""
         before, self._seen = self._seen, {}
-        open_now = [(tokenizer.hash, tokenizer) for tokenizer in self._at_start]
+        open_now = [*self._loaded()]
         open_now += [(TRAINED, tokenizer) for tokenizer in self._trained()]
-        held = {TRAINED: 0}
+        held = dict.fromkeys((TRAINED, *self._held), 0)
         for label, tokenizer in open_now:
             caches = tokenizer.cache_statistics
             now = _Pieces(caches.pieces, caches.misses, caches.evictions)
@@ -246,6 +251,7 @@ class _PieceCaches:
             held[label] = held.get(label, 0) + caches.bytes
             # The tokenizer is kept with its numbers, so that no other one can get the same ``id`` meanwhile.
             self._seen[id(tokenizer)] = tokenizer, now
+        self._held = held.keys()
         for label, size in held.items():
             self._bytes.labels(label).set(size)
 

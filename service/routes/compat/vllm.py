@@ -227,7 +227,7 @@ def mount(app: FastAPI, state: State) -> None:
     )
     to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
     said: Any = {"dialect": dialect, "responses": RESPONSES}
-    plain = PlainTokenize(state.registry, state.settings, state.engines)
+    plain = PlainTokenize(state.current.registry, state.settings, state.engines)
     post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, plain=plain, **said)
     post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
 

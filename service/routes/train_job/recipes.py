@@ -27,7 +27,7 @@ class Recipes:
     """Makes and checks recipes under the limits of a server."""
 
     def __init__(self, state: State) -> None:
-        self._registry = state.registry
+        self._registry = state.current.registry
         self._max_vocab_size = state.settings.max_vocab_size
         self._parse = parser(TrainingSettings, nested="settings")
 
@@ -98,7 +98,7 @@ class Recipes:
     def _found(self, reference: str) -> ServedTokenizer:
         while True:
             try:
-                return self._registry.get(reference)
+                return self._registry().get(reference)
             except Unopened as missing:
                 # Whoever submits a job can wait for the disk.
                 missing.open()

@@ -56,12 +56,15 @@ def both(make_client: MakeClient) -> Both:
         parse_tokenize = vllm.VllmTokenizeRequest.model_validate_json
         return {
             "/encode": (
-                PlainTextsOrChats("encode", registry, limits, 1),
+                PlainTextsOrChats("encode", lambda: registry, limits, 1),
                 lambda body: encode(own, parse_encode(body)),
             ),
-            "/count": (PlainTextsOrChats("count", registry, limits, 1), lambda body: count(own, parse_count(body))),
+            "/count": (
+                PlainTextsOrChats("count", lambda: registry, limits, 1),
+                lambda body: count(own, parse_count(body)),
+            ),
             "/tokenize": (
-                PlainTokenize(registry, limits, own.engines),
+                PlainTokenize(lambda: registry, limits, own.engines),
                 lambda body: vllm.tokenize(own, parse_tokenize(body)),
             ),
         }

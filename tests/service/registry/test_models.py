@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.client import Client
 from service.registry.registry import Registry
+from service.registry.served import ServedTokenizer
 from service.setting_values import InvalidSetting
 from tests.service.conftest import MakeClient, RunServer
 from tests.service.problems import assert_problem
@@ -109,7 +110,7 @@ def test_the_default_tokenizer_may_be_a_model(make_client: MakeClient, bare: Tok
 
 
 def test_a_chain_of_names_is_followed(framed: Tokenizer, bare: Tokenizer) -> None:
-    registry = Registry({"a": framed, "b": bare}, None, ("x=y", "y=z", "z=bare"))
+    registry = Registry([ServedTokenizer(framed, "a"), ServedTokenizer(bare, "b")], None, ("x=y", "y=z", "z=bare"))
     assert {registry.get(name).name for name in "xyz"} == {"bare"}
     assert registry.models.of(registry.get("x")) == ["x", "y", "z"]
 
@@ -132,11 +133,11 @@ def test_names_with_two_meanings_or_none_stop_the_start(
     framed: Tokenizer, bare: Tokenizer, models: tuple[str, ...], wrong: str
 ) -> None:
     with pytest.raises(InvalidSetting, match=rf"^models {wrong}"):
-        Registry({"a": framed, "b": bare}, None, models)
+        Registry([ServedTokenizer(framed, "a"), ServedTokenizer(bare, "b")], None, models)
 
 
 def test_stars_take_no_longer_than_letters(framed: Tokenizer) -> None:
-    registry = Registry({"a": framed}, None, ("*a" * 40 + "*b=framed",))
+    registry = Registry([ServedTokenizer(framed, "a")], None, ("*a" * 40 + "*b=framed",))
     assert registry.models.matching("a" * 100_000) is None
 
 

@@ -17,6 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.registry.artifact_dirs import put_into_place
+from service.registry.catalog import Catalog
 from service.registry.registry import Registry
 from service.registry.trained_tokenizers import Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
@@ -27,6 +28,10 @@ from tests.service.problems import assert_problem
 from tests.support.damages import DAMAGES
 from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, train
 from tokenizer_core.chat import templates
+
+
+def opened(settings: Settings) -> Registry:
+    return Catalog(settings).open(settings)
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:
@@ -94,7 +99,7 @@ def test_bad_query_is_refused_with_its_place(client: TestClient, rows: str) -> N
 def test_two_artifacts_of_one_name_are_refused(artifacts: tuple[str, str], tmp_path: Path) -> None:
     Tokenizer.open(artifacts[1]).save(tmp_path / "copy", name="framed")
     with pytest.raises(InvalidSetting, match="artifacts has two named 'framed'"):
-        Registry.open(
+        opened(
             Settings(
                 artifacts=(
                     artifacts[0],
@@ -106,7 +111,7 @@ def test_two_artifacts_of_one_name_are_refused(artifacts: tuple[str, str], tmp_p
 
 def test_one_tokenizer_under_two_names_is_found_by_either(artifacts: tuple[str, str], tmp_path: Path) -> None:
     Tokenizer.open(artifacts[0]).save(tmp_path / "copy", name="copy")
-    registry = Registry.open(
+    registry = opened(
         Settings(
             artifacts=(
                 artifacts[0],
@@ -121,12 +126,12 @@ def test_one_tokenizer_under_two_names_is_found_by_either(artifacts: tuple[str, 
 
 def test_unknown_default_is_refused(artifacts: tuple[str, str]) -> None:
     with pytest.raises(InvalidSetting, match="'nobody' is none of the loaded: framed, bare"):
-        Registry.open(Settings(artifacts=artifacts, default_tokenizer="nobody"))
+        opened(Settings(artifacts=artifacts, default_tokenizer="nobody"))
 
 
 def test_missing_artifact_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtifactNotFound):
-        Registry.open(Settings(artifacts=(str(tmp_path / "nothing"),)))
+        opened(Settings(artifacts=(str(tmp_path / "nothing"),)))
 
 
 def published(tokenizer: Tokenizer, directory: Path, name: str) -> str:
@@ -139,7 +144,7 @@ def trained_on(text: str) -> Tokenizer:
     return train(iter([text]), vocab_size=300)
 
 
-def test_a_trained_tokenizer_is_served_by_its_hash_at_once_and_never_by_its_name(
+def test_a_trained_tokenizer_is_served_by_its_hash_at_once_and_by_the_name_that_it_alone_has(
     make_client: MakeClient, tmp_path: Path
 ) -> None:
     client = make_client(trained=str(tmp_path))
@@ -162,7 +167,7 @@ def test_a_trained_tokenizer_is_served_by_its_hash_at_once_and_never_by_its_name
                 else:
                     assert_problem(answer, "tokenizer_not_found", path="tokenizer")
             assert client.get(f"/tokenizers/{reference}").status_code == (200 if known else 404)
-        for reference in ("mine", f"other@{tokenizer.hash}", tokenizer.hash[:-1] + "g"):
+        for reference in (f"other@{tokenizer.hash}", tokenizer.hash[:-1] + "g"):
             answer = client.post("/count", json={"text": "low", "tokenizer": reference})
             assert answer.status_code in (400, 404)
     assert client.post("/decode", json={"ids": [256], "tokenizer": tokenizer.hash}).status_code == 200

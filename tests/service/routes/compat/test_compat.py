@@ -12,7 +12,7 @@ import tokenizers
 from fastapi.testclient import TestClient
 
 from service.registry.registry import Registry
-from service.registry.served import UNKNOWN_LENGTH
+from service.registry.served import UNKNOWN_LENGTH, ServedTokenizer
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 from tests.service.conftest import MakeClient, RunServer, state_of
@@ -259,7 +259,7 @@ def test_error_is_small_and_ascii_however_large_the_request(served: TestClient) 
 @pytest.mark.parametrize("models", [("x",), ("=base",), ("x=nobody",), ("x=",)])
 def test_model_that_leads_nowhere_stops_the_start(framed: Tokenizer, models: tuple[str, ...]) -> None:
     with pytest.raises(InvalidSetting, match="models has"):
-        Registry({"path": framed}, None, models)
+        Registry([ServedTokenizer(framed, "path")], None, models)
 
 
 def test_models_come_from_flags_and_variables() -> None:

@@ -1,0 +1,247 @@
+"""``POST``, ``PUT`` and ``DELETE`` below ``/tokenizers``: tokenizers and aliases that come and go at run time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from service.admission.limits import Disconnected
+from service.admission.threads import Threads
+from service.errors import ServiceError, from_core, quote
+from service.exchange import Exchange
+from service.http.json_body import Parse, declared_length, parser, require_json
+from service.registry.registry import require_name
+from service.registry.served import ServedTokenizer
+from service.registry.unpacking import unpack
+from service.request_log import LogEntry
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.server import Server
+from service.routes.tokenizers import Reference, described, find
+from service.routes.train_job.access import Access, JobAccess
+from service.routes.train_job.uploads import require_room, written
+from service.schemas.answers import TokenizerInfo
+from service.schemas.tokenizer_changes import AddTokenizerRequest, AliasRequest
+from service.settings import Settings
+from service.state import State
+from tokenizer_core import TokdError, Tokenizer
+
+ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
+_HUB = "hf:"
+_BLOCK_BYTES = 1 << 20
+_MAX_LISTED = 10_000
+
+T = TypeVar("T")
+
+Name = Annotated[str | None, Query(description="The name of a tokenizer whose archive is the body.")]
+
+
+class Changes:
+    """The routes' work: one change at a time in threads of its own, a few waiting."""
+
+    def __init__(self, settings: Settings, exchange: Exchange, access: JobAccess) -> None:
+        self.exchange, self.access = exchange, access
+        self._settings = settings
+        self.parse_addition, self.parse_alias = parser(AddTokenizerRequest), parser(AliasRequest)
+        self._threads = Threads(
+            1, max_queue=16, queue_seconds=settings.queue_seconds, name="tokd-changes", what="changes of tokenizers"
+        )
+
+    async def run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Do work in the thread of changes.
+
+        Errors:
+            ``saturated``
+        """
+        return await self._threads.run(work, *arguments)
+
+    def add_source(self, name: str, source: str, trained: ServedTokenizer | None) -> ServedTokenizer:
+        """Add what a source names: a path, a repository of the hub, or a trained tokenizer, which is given."""
+        with self.exchange.additions.incoming() as made:
+            if trained is not None:
+                tokenizer = trained.tokenizer
+            elif source.startswith(_HUB):
+                tokenizer = self._read(source, "source")
+            else:
+                tokenizer = self._read(str(self._allowed(source)), "source")
+            return self._add(name, tokenizer, made)
+
+    def add_archive(self, name: str, packed: Path) -> ServedTokenizer:
+        """Add what an archive holds."""
+        unpacked = packed.parent / "files"
+        unpacked.mkdir()
+        with written():
+            unpack(packed, unpacked, self._settings.max_tokenizer_bytes)
+        packed.unlink()
+        return self._add(name, self._read(str(unpacked), None), packed.parent)
+
+    def _add(self, name: str, tokenizer: Tokenizer, made: Path) -> ServedTokenizer:
+        with written():
+            try:
+                return self.exchange.add(name, tokenizer, made / "artifact")
+            except TokdError as error:
+                raise from_core(error) from error
+
+    def _read(self, path: str, field: str | None) -> Tokenizer:
+        try:
+            if Path(path, "manifest.json").exists():
+                return Tokenizer.open(path)
+            return Tokenizer.load(path)
+        except TokdError as error:
+            said = error.message.replace(path, "it")
+            raise ServiceError("artifact_unusable", f"this is no tokenizer to serve: {said}", field) from None
+
+    def _allowed(self, source: str) -> Path:
+        detail = f"{quote(source)} is not below a directory of the setting tokenizer_roots; name an absolute path there"
+        forbidden = ServiceError("path_forbidden", detail, "source")
+        if "\0" in source:
+            raise forbidden
+        roots = [Path(root).resolve() for root in self._settings.tokenizer_roots]
+        found = Path(source).resolve()
+        # A link in a directory would be read like the file that it means.
+        files = islice(found.glob("**/*"), _MAX_LISTED) if found.is_dir() else ()
+        for each in (found, *files):
+            if not any(each.resolve().is_relative_to(root) for root in roots):
+                raise forbidden
+        return found
+
+
+async def add_tokenizer(request: Request, server: Server, access: Access, name: Name = None) -> Response:
+    """Serve another tokenizer from now on, in all processes and after a restart.
+
+    Send JSON with a name and a source, or an archive (`tar`, `tar.gz`, `zip`) with the name in the query.
+    """
+    changes: Changes = request.app.state.changes
+    access.refuse_other_sites(request)
+    server.limits.admit()
+    try:
+        loaded = await _add(changes, server, request, name)
+    except Disconnected:
+        return Response(status_code=499)
+    location = f"{access.link_root}/tokenizers/{loaded.name}"
+    return JSONResponse(described(server.current.state, loaded), 201, {"location": location})
+
+
+async def point_alias(request: Request, server: Server, access: Access, ref: Reference) -> Any:
+    """Let an alias mean a tokenizer from now on: a new alias, or one that meant another."""
+    changes: Changes = request.app.state.changes
+    access.refuse_other_sites(request)
+    require_name(ref, "tokenizer", model=True)
+    try:
+        body = await _json(server, request, changes.parse_alias)
+    except Disconnected:
+        return Response(status_code=499)
+    loaded = await find(server, body.tokenizer)
+    if loaded.is_trained:
+        detail = "this tokenizer is served only as a trained one; first add it by POST /tokenizers, with it as source"
+        raise ServiceError("invalid_value", detail, "tokenizer")
+    loaded = await changes.run(changes.exchange.point, ref, body.tokenizer)
+    return described(server.current.state, loaded)
+
+
+async def remove_tokenizer(request: Request, access: Access, ref: Reference) -> Response:
+    """Stop serving a tokenizer that was added, or remove an alias; requests under way are answered by it still."""
+    changes: Changes = request.app.state.changes
+    access.refuse_other_sites(request)
+    await changes.run(changes.exchange.remove, ref)
+    return Response(status_code=204)
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the routes."""
+    app.state.changes = Changes(state.settings, app.exchange, app.state.job_access)  # type: ignore[attr-defined]
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    json = {"schema": AddTokenizerRequest.model_json_schema()}
+    bodies = {"application/json": json, **dict.fromkeys(ARCHIVES, binary)}
+    app.post(
+        "/tokenizers",
+        status_code=201,
+        response_model=TokenizerInfo,
+        responses=PROBLEM_RESPONSES,
+        openapi_extra={"requestBody": {"required": True, "content": bodies}},
+    )(add_tokenizer)
+    alias = {"application/json": {"schema": AliasRequest.model_json_schema()}}
+    app.put(
+        "/tokenizers/{ref:reference}",
+        response_model=TokenizerInfo,
+        responses=PROBLEM_RESPONSES,
+        openapi_extra={"requestBody": {"required": True, "content": alias}},
+    )(point_alias)
+    app.delete("/tokenizers/{ref:reference}", status_code=204, response_class=Response, responses=PROBLEM_RESPONSES)(
+        remove_tokenizer
+    )
+
+
+async def _add(changes: Changes, server: State, request: Request, name: str | None) -> ServedTokenizer:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type in ARCHIVES:
+        length = declared_length(request.scope["headers"], lambda _: None)
+        if name is None:
+            raise ServiceError("missing_field", "name the tokenizer whose archive this is: ?name=...", "query name")
+        require_name(name, "query name")
+        with changes.exchange.additions.incoming() as made:
+            packed = made / "packed"
+            await _receive(changes, server.settings, length, request, packed)
+            return await changes.run(changes.add_archive, name, packed)
+    if name is not None:
+        raise ServiceError("invalid_option", "the name of a source stands in the body", "query name")
+    body = await _json(server, request, changes.parse_addition)
+    require_name(body.name, "name")
+    trained = None
+    if not body.source.startswith((_HUB, "/")):
+        trained = await find(server, body.source)
+    return await changes.run(changes.add_source, body.name, body.source, trained)
+
+
+async def _json(server: State, request: Request, parse: Parse) -> Any:
+    log_entry: LogEntry = request.scope["log_entry"]
+    length = declared_length(request.scope["headers"], require_json)
+    return parse(b"".join(await server.limits.read(length, request.receive, log_entry)))
+
+
+async def _receive(changes: Changes, settings: Settings, length: int | None, request: Request, packed: Path) -> None:
+    """Write an archive to the disk as it comes.
+
+    Errors:
+        ``body_too_large``, ``disk_full``, ``request_timeout``
+
+    Raises:
+        Disconnected
+    """
+    log_entry: LogEntry = request.scope["log_entry"]
+    most = settings.max_tokenizer_bytes
+    too_large = ServiceError("body_too_large", f"the archive is larger than {most} bytes (max_tokenizer_bytes)")
+    if length is not None and length > most:
+        raise too_large
+    waiting: list[bytes] = []
+    gathered, more = 0, True
+
+    def store(data: bytes) -> None:
+        require_room(packed.parent, len(data), settings.min_free_bytes)
+        with written(), packed.open("ab") as file:
+            file.write(data)
+
+    try:
+        async with asyncio.timeout(settings.upload_seconds):
+            while more:
+                async with asyncio.timeout(settings.body_seconds):
+                    message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise Disconnected
+                data, more = message.get("body", b""), message.get("more_body", False)
+                log_entry.bytes_in += len(data)
+                log_entry.unread = more
+                if log_entry.bytes_in > most:
+                    raise too_large
+                waiting.append(data)
+                gathered += len(data)
+                if gathered >= _BLOCK_BYTES or not more:
+                    await changes.access.run(store, b"".join(waiting))
+                    waiting, gathered = [], 0
+    except TimeoutError:
+        raise ServiceError("request_timeout", "the archive did not arrive in time; send it faster") from None
