@@ -137,6 +137,10 @@ class _Methods:
     decode_batch = _Method(calls.decode_batch)
     tokenizers = _Method(calls.tokenizers)
     tokenizer = _Method(calls.tokenizer)
+    add_tokenizer = _Method(calls.add_tokenizer)
+    upload_tokenizer = _Method(calls.upload_tokenizer)
+    point_alias = _Method(calls.point_alias)
+    remove_tokenizer = _Method(calls.remove_tokenizer)
     submit_texts = _Method(job_calls.submit_texts)
     submit_files = _Method(job_calls.submit_files)
     submit_paths = _Method(job_calls.submit_paths)
@@ -404,7 +408,9 @@ def _file_name(path: Path) -> str:
 
 
 def _read(call: Call[T], answer: httpx.Response) -> T:
-    if answer.status_code in (200, 202):
+    if answer.status_code == 204:
+        return call.read(None)
+    if answer.status_code in (200, 201, 202):
         is_json = call.accept == JSON
         if not is_json and answer.headers.get("content-type") != call.accept:
             # Any bytes could be read as ids or as an archive.

@@ -344,3 +344,25 @@ def tokenizers() -> Call[list[TokenizerInfo]]:
 def tokenizer(reference: str) -> Call[TokenizerInfo]:
     """Describe one tokenizer, by name, hash or ``name@hash``."""
     return Call("GET", f"/tokenizers/{in_path(reference, 'reference')}", TokenizerInfo)
+
+
+def add_tokenizer(name: str, source: str) -> Call[TokenizerInfo]:
+    """Have the server serve another tokenizer: of a path of its own, of ``hf:ORG/NAME``, or one that it trained."""
+    return Call("POST", "/tokenizers", TokenizerInfo, {"name": name, "source": source})
+
+
+def upload_tokenizer(name: str, archive: bytes) -> Call[TokenizerInfo]:
+    """Have the server serve what a ``tar``, ``tar.gz`` or ``zip`` holds."""
+    # The server looks at the bytes: the three differ in them.
+    headers = {"content-type": "application/x-tar"}
+    return Call("POST", f"/tokenizers?name={in_path(name, 'name')}", TokenizerInfo, archive, headers=headers)
+
+
+def point_alias(alias: str, tokenizer: str) -> Call[TokenizerInfo]:
+    """Let an alias mean a tokenizer from now on."""
+    return Call("PUT", f"/tokenizers/{in_path(alias, 'alias')}", TokenizerInfo, {"tokenizer": tokenizer})
+
+
+def remove_tokenizer(name: str) -> Call[None]:
+    """Remove a tokenizer that was added, or an alias."""
+    return Call("DELETE", f"/tokenizers/{in_path(name, 'name')}", lambda _: None)
