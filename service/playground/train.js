@@ -130,7 +130,7 @@ async function finish() {
   const bytes = new TextEncoder().encode(text).length;
   const { count } = await app.client.count({ text, tokenizer: reference, special_tokens: "text", add_special_tokens: false });
   drawCurve(report.curve ?? []);
-  const newest = await newestTokens(reference, report.vocab_size);
+  const newest = await newestTokens(reference, report);
   const download = h("button", { type: "button", class: "primary", onclick: () => attempt(save) }, "Download");
   const beside = h("button", { type: "button", onclick: () => {
     compare.add(app.tokenizer);
@@ -149,8 +149,8 @@ async function finish() {
 }
 
 /** The texts of the last learned tokens, the newest first. */
-async function newestTokens(tokenizer, size) {
-  const ids = Array.from({ length: Math.max(0, Math.min(SHOWN, size - 256)) }, (_, index) => [size - 1 - index]);
+async function newestTokens(tokenizer, { vocab_size: size, tokens }) {
+  const ids = Array.from({ length: Math.min(SHOWN, tokens, size) }, (_, index) => [size - 1 - index]);
   return ids.length ? (await app.client.decode({ ids, tokenizer })).text : [];
 }
 

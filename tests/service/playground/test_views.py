@@ -106,6 +106,19 @@ def test_a_running_job_is_cancelled(server: Server, open_page: OpenPage) -> None
     expect(page.locator("#job-state")).to_contain_text("cancelled")
 
 
+@pytest.mark.parametrize("model", ["wordpiece", "word", "character"])
+def test_other_models_are_trained_and_their_newest_tokens_shown(
+    server: Server, open_page: OpenPage, model: str
+) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    page.locator("#corpus").fill(CORPUS * 20)
+    page.locator("#model").select_option(model)
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#job-state")).to_contain_text("succeeded", timeout=30_000)
+    expect(page.locator("#job-result .token").first).to_be_visible()
+    expect(page.locator("#job-result")).to_contain_text("tokens a byte of this corpus")
+
+
 def test_merging_is_watched_live(server: Server, open_page: OpenPage) -> None:
     page = open_page(f"{server.url}/#view=train")
     fill_corpus(page, 900_000, 200_000)
