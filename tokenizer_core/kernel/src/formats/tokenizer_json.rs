@@ -66,7 +66,7 @@ fn is_byte_level(document: &Map<String, Value>) -> bool {
     let cuts = kinds("pre_tokenizer", "pretokenizers");
     cuts.last().is_some_and(is_alphabet)
         && cuts.iter().filter(|kind| is_alphabet(kind)).count() == 1
-        && !kinds("normalizer", "normalizers").iter().any(|kind| is_alphabet(&kind))
+        && !kinds("normalizer", "normalizers").iter().any(is_alphabet)
 }
 
 /// The types of a stage, or of the stages of a sequence in their order.
