@@ -69,6 +69,7 @@ from service.settings import Settings
 from service.state import Current, State
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
+from service.telemetry.spans import Spans
 from tokenizer_core import VERSION, TokdError
 
 GAUGE_SECONDS = 1.0
@@ -160,6 +161,7 @@ class App(FastAPI):
         """Reads the settings again at SIGHUP, in a server that handles it."""
         self._current, self.exchange, self.link_root = state.current, exchange, state.settings.link_root
         self._current.state = state
+        self.spans = Spans.of(state.settings)
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
         for module in _ROUTES:
@@ -222,6 +224,8 @@ class App(FastAPI):
         state.metrics.record(log_entry, seconds, state.limits)
         if state.access_log is not None:
             state.access_log.add(log_entry, seconds)
+        if self.spans is not None:
+            self.spans.add(log_entry, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, it is answered in one shape, counted and logged."""
@@ -341,6 +345,8 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
     app.tokd.jobs.close()
     if app.tokd.access_log is not None:
         app.tokd.access_log.close()
+    if app.spans is not None:
+        app.spans.close()
 
 
 async def _keep_current(state: State) -> None:

@@ -227,6 +227,11 @@ class Settings:
     metrics_by_key: bool = setting(
         False, "count requests and ids by the names of keys in `/metrics`, which everybody who reaches it may read"
     )
+    otlp_endpoint: str | None = setting(
+        None,
+        "collector of OpenTelemetry that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; each request becomes a "
+        "span (extra `otel`)",
+    )
     access_log: bool = setting(True, "write one JSON line a request to standard output; it never holds text or ids")
 
     def __post_init__(self) -> None:

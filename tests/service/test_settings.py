@@ -41,6 +41,7 @@ OTHER = {
     "drain_seconds": 5,
     "trusted_proxies": ("10.0.0.0/8", "unix"),
     "metrics_by_key": True,
+    "otlp_endpoint": "http://127.0.0.1:4318",
     "cors_origins": ("https://app.example.com", "http://localhost:3000"),
     "pack_bytes": 1 << 18,
     "uds_mode": "660",
