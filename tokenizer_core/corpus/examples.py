@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from tokenizer_core.corpus.reading import Meter, Source, failures, lines, needed
+from tokenizer_core.corpus.reading import Source, failures, needed, numbered_lines
 from tokenizer_core.errors import InvalidCorpus
 
 _ROWS = 256
@@ -56,23 +55,15 @@ def examples(source: Source) -> Iterator[Example]:
 
 
 def _of_lines(source: Source) -> Iterator[Example]:
-    number = 0
-    for block in lines(source, Meter()):
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            number += 1
-            if number == 1:
-                # As in training, a byte order mark before the first line is not part of it.
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
-                value = None
-            if not isinstance(value, dict):
-                message = f"line {number} of {source.name} is no object of JSON"
-                raise InvalidCorpus(message, file=source.name, line=number)
-            yield Example(value, source.name, "line", number)
+    for number, line in numbered_lines(source):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            message = f"line {number} of {source.name} is no object of JSON"
+            raise InvalidCorpus(message, file=source.name, line=number)
+        yield Example(value, source.name, "line", number)
 
 
 def _of_rows(source: Source) -> Iterator[Example]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import importlib
 import io
@@ -133,6 +134,19 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         pause()
     if size:
         yield b"".join(parts)
+
+
+def numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Read the lines of a file that are not empty, with their numbers from 1 on."""
+    number = 0
+    for block in lines(source, Meter()):
+        for line in block.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            if number == 1:
+                # As in training, a byte order mark before the first line is not part of it.
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if line.strip():
+                yield number, line
 
 
 def readable_lines(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +9,7 @@ from itertools import islice
 from tokenizer_core.arguments import whole_number
 from tokenizer_core.corpus.documents import text_of_line
 from tokenizer_core.corpus.files import Files, sources
-from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks, lines, rows
+from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks, numbered_lines, rows
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, shown
 
 
@@ -49,21 +48,13 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
         for batch in rows(source, files.column, Meter(), replace_invalid=True, skip=skip):
             yield from batch
     elif source.format == "jsonl":
-        number = 0
-        for block in lines(source, Meter()):
-            for line in block.removesuffix(b"\n").split(b"\n"):
-                number += 1
-                if number == 1:
-                    # As in training, a byte order mark before the first line is not part of it.
-                    line = line.removeprefix(codecs.BOM_UTF8)
-                if not line.strip():
-                    continue
-                try:
-                    text = text_of_line(line.decode(errors="replace"), files.field, source.name, number)
-                    yield text.encode(errors="replace").decode()
-                except InvalidCorpus:
-                    if files.on_error == "stop":
-                        raise
+        for number, line in numbered_lines(source):
+            try:
+                text = text_of_line(line.decode(errors="replace"), files.field, source.name, number)
+                yield text.encode(errors="replace").decode()
+            except InvalidCorpus:
+                if files.on_error == "stop":
+                    raise
     else:
         start = b"".join(islice(blocks(source, Meter()), 1 + share // BLOCK))[:share]
         # The last character may be cut in two.

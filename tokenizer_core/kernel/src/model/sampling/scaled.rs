@@ -110,7 +110,6 @@ mod tests {
     fn sums_and_products_of_numbers_far_below_a_double_keep_their_shares() {
         let tiny = Scaled::exp(-1e6);
         let three = tiny.plus(tiny).plus(tiny);
-        assert_eq!(three.share(tiny), 3.0_f64.min(three.share(tiny)));
         assert!((tiny.share(three) - 1.0 / 3.0).abs() < 1e-15);
         assert_eq!((tiny * Scaled::ONE), tiny);
         assert!((tiny * tiny).share(tiny) == 0.0);
