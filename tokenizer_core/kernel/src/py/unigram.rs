@@ -11,6 +11,8 @@ use super::train::{PyPieceCounts, report};
 use crate::train::progress::{Progress, Reporter};
 use crate::train::unigram::{Options, learn};
 
+type Scored<'py> = Vec<(Bound<'py, PyBytes>, f64)>;
+
 /// See `_kernel.pyi`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -30,7 +32,7 @@ pub fn learn_unigram<'py>(
     required_characters: String,
     #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<(Bound<'py, PyBytes>, f64)>, usize)> {
+) -> PyResult<(Scored<'py>, usize)> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let options = Options {
         tokens,

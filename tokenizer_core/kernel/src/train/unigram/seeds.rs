@@ -40,10 +40,8 @@ pub fn seeds(text: &Text, longest: usize, most: usize) -> Suffixes {
     let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(text.len());
     let mut weight_at = vec![0u64; text.len()];
     for (start, end, weight) in text.words() {
-        for at in start..end {
-            keyed.push((key(text.from(at)), at as u32));
-            weight_at[at] = weight;
-        }
+        keyed.extend((start..end).map(|at| (key(text.from(at)), at as u32)));
+        weight_at[start..end].fill(weight);
     }
     let tail = |at: u32| {
         let bytes = text.from(at as usize);
