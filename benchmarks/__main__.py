@@ -1,15 +1,16 @@
-"""``python -m benchmarks encode|http|train|beside|memory|families|corpus [--short]``; ``encode`` also on own texts."""
+"""``python -m benchmarks encode|http|chats|train|beside|memory|families|corpus [--short]``; ``encode`` also on texts."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, corpus, encode, families, memory, serving, train
+from benchmarks import beside, chats, corpus, encode, families, memory, serving, train
 from benchmarks.corpora import missing
 
 RUNS = {
     "http": serving.main,
+    "chats": chats.main,
     "train": train.main,
     "beside": beside.main,
     "memory": memory.main,

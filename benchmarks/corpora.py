@@ -29,6 +29,7 @@ _CL100K, _ENGLISH, _MIXED = "vocabs/cl100k_base.tiktoken", "corpora/english.txt"
 WANTED = {
     "encode": (_CL100K, "vocabs/o200k_base.tiktoken", "vocabs/gpt2_vocab.json", "vocabs/gpt2_tokenizer.json"),
     "http": (_CL100K, _ENGLISH),
+    "chats": (_CL100K, _ENGLISH, "templates"),
     "train": (_MIXED, "corpora/zh.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),

@@ -14,6 +14,7 @@ from benchmarks.trainers import TRAINERS
 PEERS = ROOT / "benchmarks" / ".peers"
 PYTHON = PEERS / "bin" / "python"
 SERVERS = ("smg",)
+CHATS = ("jinja2", "transformers")
 NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
@@ -28,7 +29,7 @@ def prepare() -> None:
     packages = {
         one.package for table in (CONTENDERS, TRAINERS, LIBRARIES) for one in table.values() if one.package is not None
     }
-    wanted = sorted({*packages, *SERVERS})
+    wanted = sorted({*packages, *SERVERS, *CHATS})
     done = PEERS / "installed"
     if done.exists() and done.read_text(encoding="utf-8").split() == wanted:
         return

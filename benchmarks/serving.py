@@ -153,7 +153,7 @@ def table(document: dict[str, Any]) -> str:
         report.row(["---"] * (len(results) + 2)),
     ]
     for server, name in names.items():
-        shown = [_shown(cells[server]) for cells in results.values()]
+        shown = [shown(cells[server]) for cells in results.values()]
         lines.append(report.row([name, *shown, f"{document['resident'][server]:.0f}"]))
     for server, name in names.items():
         if server != "tokd":
@@ -171,7 +171,8 @@ def table(document: dict[str, Any]) -> str:
     )
 
 
-def _shown(cell: dict[str, float]) -> str:
+def shown(cell: dict[str, float]) -> str:
+    """Write the figures of one server and size."""
     return f"{cell['per_second']:,.0f} ({cell['p50_ms']:.1f} / {cell['p99_ms']:.1f}; {cell['cpu_us']:,.0f} µs)"
 
 

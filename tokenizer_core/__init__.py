@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         steps_bounded,
         writes_every_message,
     )
-    from tokenizer_core.chat.responding import ChatAnswers, ChatRoute
+    from tokenizer_core.chat.responding import ChatAnswerOptions, ChatAnswers, ChatRoute
     from tokenizer_core.chat.templates import ContentFormat
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.comparing import MAX_COMPARED, Comparison, TextCost, TextSize, TokenizerSummary, compare
@@ -131,6 +131,7 @@ __all__ = [
     "Cancelled",
     "CharacterMerges",
     "CharacterSettings",
+    "ChatAnswerOptions",
     "ChatAnswers",
     "ChatPolicy",
     "ChatRenderer",
@@ -282,7 +283,7 @@ _LATER = {
             "steps_bounded",
             "writes_every_message",
         ),
-        "chat.responding": ("ChatAnswers", "ChatRoute"),
+        "chat.responding": ("ChatAnswerOptions", "ChatAnswers", "ChatRoute"),
         "chat.templates": ("ContentFormat",),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "chat.content_parts": ("media_of",),

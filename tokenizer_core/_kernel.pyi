@@ -31,6 +31,10 @@ MAX_NBEST: int
 MAX_CACHE_BYTES: int
 """The largest bound of the piece cache of one thread."""
 
+MEDIA: tuple[str, ...]
+"""The types of content parts that are no text, and the keys that hold what they are made from."""
+MEDIA_BESIDE: tuple[str, ...]
+"""The keys under which some clients send media beside the content of a message."""
 BYTE_ORDER: tuple[bytes, ...]
 """The 256 bytes in the order of their ids in a trained vocabulary, which is that of GPT-2's byte alphabet."""
 
@@ -186,6 +190,13 @@ def chat_json(value: object, field: str) -> bytes:
     Raises:
         InvalidOption: a value is not JSON, or nested too deeply; the path of its place begins with ``field``.
         InvalidUnicode: a text holds a lone surrogate.
+    """
+
+def plain_messages_json(messages: object) -> bytes | None:
+    """Write messages as ``chat_json`` does if they are plain: a list of dicts whose content is a string or nothing.
+
+    Returns:
+        ``None`` if they are not plain, hold media beside content, or are no JSON.
     """
 
 @final
@@ -395,6 +406,23 @@ class ChatResponder:
             reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
             now, content_format, most: those of ``ChatTemplate.render``.
             max_items: the most messages.
+        """
+
+    def render(
+        self,
+        body: bytes,
+        reference: str | None,
+        *,
+        now: tuple[int, int, int, int, int, int, int, int, int],
+        content_format: Literal["sent", "auto", "string", "parts"],
+        max_items: int,
+        most: int | None,
+    ) -> tuple[bytes, int, bytes] | str | None:
+        """Render and encode the chat of a request to vLLM's render route; the arguments are those of ``answer``.
+
+        Returns:
+            The ids as JSON, their number, and the members of the request that are not about the chat, as JSON with a
+            comma behind each; otherwise as ``answer``.
         """
 
 @final

@@ -18,6 +18,7 @@ CHECKOUT = {
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
     "corpus": "encode a corpus into training files beside llm.c's script with tiktoken and tokenizers",
+    "chats": "chats to ids beside transformers, and over HTTP, ids proven equal",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",
 }
 """The benchmarks that need other programs, which they install into an environment of their own."""

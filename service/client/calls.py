@@ -83,6 +83,7 @@ class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
     """The options of ``encode_chat``."""
 
     train_on: str | Sequence[str]
+    train_reasoning: Literal["all", "written", "none"]
     prefix_ids: Sequence[int]
     new_from: int
 

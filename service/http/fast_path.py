@@ -38,7 +38,19 @@ Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
 """What ``tokenizer_core.Responder`` returns."""
 
 
-class PlainRequests(ABC):
+class Plain(ABC):
+    """The kernel's answers to what callers of one route commonly send."""
+
+    def for_request(self, _: Headers) -> Plain:
+        """Return what answers a request with these headers."""
+        return self
+
+    @abstractmethod
+    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+        """Answer a body, or return ``None``; what may take long is answered only if it may."""
+
+
+class PlainRequests(Plain):
     """The kernel's answers to what callers of a route commonly send, byte for byte those of its models.
 
     The kernel takes a body's bytes and gives those of the answer: no Python object is made of what is in them. What is
@@ -53,7 +65,7 @@ class PlainRequests(ABC):
         self._most = min(settings.max_items, _MAX_VALUES)
 
     def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        """Answer a body, or return ``None``; what may take long is answered only if it may."""
+        """Answer a body; see ``Plain``."""
         registry = self._registry()
         loaded = registry.default
         given = self._ask(loaded, body, None, may_take_long)
@@ -129,7 +141,7 @@ class FastPath:
     def __init__(
         self,
         path: str,
-        plain: PlainRequests,
+        plain: Plain,
         limits: Limits,
         guard: Guard,
         addresses: ClientAddresses,
@@ -159,7 +171,7 @@ class FastPath:
                 key = identity.key
                 if not self._guard.has_room(identity):
                     return None
-            answer = self._plain.answer(body, may_take_long=False)
+            answer = self._plain.for_request(headers).answer(body, may_take_long=False)
         except Exception:
             # The route meets the same error again, and answers it.
             return None
@@ -174,7 +186,7 @@ class FastPath:
             more = (*trace, *self._guard.headers(key))
         client = self._addresses.of(peer, headers)
         self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace, client), perf_counter() - started)
-        return answer.media_type, block if isinstance(block, bytes) else block.data, more
+        return answer.media_type, block if isinstance(block, bytes) else block.data, more + answer.headers
 
 
 MOST_IN_A_ROW = 16

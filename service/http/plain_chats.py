@@ -12,32 +12,41 @@ from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.schemas.requests import INLINE_STEPS
 from service.settings import Settings
-from tokenizer_core import ChatRoute, ContentFormat
+from tokenizer_core import ChatAnswerOptions, ChatRoute, ContentFormat
 
 _MESSAGES = b'"messages"'
 
 
-class _Chats:
-    """Asks the kernel about chats of one route, in which a caller's literals are text."""
+class Chats:
+    """Asks the kernel about chats in which a caller's literals are text."""
 
-    def __init__(self, route: ChatRoute, settings: Settings) -> None:
-        self._route: ChatRoute = route
+    def __init__(self, settings: Settings) -> None:
         self._most_items = settings.max_items
         self._content_format = cast(ContentFormat, settings.content_format)
         self._is_on = settings.chat_literals == "text"
 
-    def ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
+    def takes(self, loaded: ServedTokenizer, body: bytes, may_take_long: bool) -> bool:
+        """Tell whether a body may be asked about; one that is refused whatever it holds is refused."""
         if not self._is_on or _MESSAGES not in body or (loaded.takes_long(len(body)) and not may_take_long):
-            return None
+            return False
         refuse_many_values(body)
-        return loaded.chats.answer(
-            self._route,
-            body,
-            reference,
-            content_format=self._content_format,
-            max_items=self._most_items,
-            most=None if may_take_long else INLINE_STEPS,
-        )
+        return True
+
+    def options(self, may_take_long: bool) -> ChatAnswerOptions:
+        """Return what every question has in common."""
+        return {
+            "content_format": self._content_format,
+            "max_items": self._most_items,
+            "most": None if may_take_long else INLINE_STEPS,
+        }
+
+    def ask(
+        self, route: ChatRoute, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool
+    ) -> Given:
+        """Ask for a whole answer."""
+        if not self.takes(loaded, body, may_take_long):
+            return None
+        return loaded.chats.answer(route, body, reference, **self.options(may_take_long))
 
 
 class PlainTextsOrChats(PlainTexts):
@@ -47,11 +56,14 @@ class PlainTextsOrChats(PlainTexts):
         self, route: Literal["encode", "count"], registry: Callable[[], Registry], settings: Settings, threads: int
     ) -> None:
         super().__init__(route, registry, settings, threads)
-        self._chats = _Chats(route, settings)
+        self._chats = Chats(settings)
+        self._chat_route: ChatRoute = route
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         given = super()._ask(loaded, body, reference, may_take_long)
-        return self._chats.ask(loaded, body, reference, may_take_long) if given is None else given
+        if given is not None:
+            return given
+        return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long)
 
 
 class PlainTokenize(PlainRequests):
@@ -59,7 +71,7 @@ class PlainTokenize(PlainRequests):
 
     def __init__(self, registry: Callable[[], Registry], settings: Settings, engines: Engines) -> None:
         super().__init__(registry, settings)
-        self._chats = _Chats("tokenize", settings)
+        self._chats = Chats(settings)
         self._has_engine_literals = engines.engine_literals > 0
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
@@ -68,4 +80,4 @@ class PlainTokenize(PlainRequests):
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         if self._has_engine_literals:
             return None
-        return self._chats.ask(loaded, body, reference, may_take_long)
+        return self._chats.ask("tokenize", loaded, body, reference, may_take_long)

@@ -56,6 +56,18 @@ class Answer(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
+class WrittenIds:
+    """Ids that are JSON already."""
+
+    __slots__ = ("_count", "json")
+
+    def __init__(self, json: bytes, count: int) -> None:
+        self.json, self._count = json, count
+
+    def __len__(self) -> int:
+        return self._count
+
+
 class Writer(Protocol):
     """Writes fields that have one entry a text into an answer; ``write`` says what the arguments are."""
 
@@ -140,6 +152,9 @@ class Blocks:
 
     def add_json(self, value: Any) -> None:
         """Append a JSON value; a long array or list in slices, between which other threads can run."""
+        if isinstance(value, WrittenIds):
+            self.add(value.json)
+            return
         if value is None or isinstance(value, (int, float, str, dict)):
             self.add(orjson.dumps(value))
             return

@@ -369,7 +369,7 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
     def made(part: str) -> Iterator[Any]:
         if part == "prefix_stable":
             return iter([continued_chats.stable(loaded, request, state.settings)])
-        return (_part(part, tokenizer, row, chat, request.train_on) for row, chat in zip(shaped, encoded, strict=True))
+        return (_part(part, tokenizer, row, chat, request) for row, chat in zip(shaped, encoded, strict=True))
 
     try:
         shaped = _shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
@@ -391,7 +391,7 @@ def _require_json(writer: Writer) -> None:
         raise ServiceError("invalid_option", "a chat with prefix_ids is answered as JSON", "prefix_ids")
 
 
-def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on: str | list[str]) -> Any:
+def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, request: EncodeRequest) -> Any:
     """Make one field of a shaped chat."""
     match part:
         case "spans":
@@ -401,7 +401,8 @@ def _part(part: str, tokenizer: Tokenizer, row: Row, chat: EncodedChat, train_on
         case "special_tokens_mask":
             return row.carry(chat.control.astype(np.uint8), 1)
         case "labels":
-            return row.carry(chat.labels(train_on=train_on), IGNORED_LABEL)
+            labels = chat.labels(train_on=request.train_on, reasoning=request.train_reasoning)
+            return row.carry(labels, IGNORED_LABEL)
         case "assistant_mask":
             return row.carry(chat.assistant_mask)
         case "message_index":

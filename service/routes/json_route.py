@@ -26,7 +26,7 @@ from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
 from service.http.codings import answer_coding, body_coding, pack, unpack
-from service.http.fast_path import COPIED_BYTES, PlainRequests
+from service.http.fast_path import COPIED_BYTES, Plain
 from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
 from service.http.protocol import IS_GONE, WRITE_WHOLE
@@ -77,7 +77,7 @@ class Handler(NamedTuple):
     answer: Endpoint
     require: Callable[[bytes], None] = require_json
     is_heavy: bool = False
-    plain: PlainRequests | None = None
+    plain: Plain | None = None
 
     def answer_plain(self, body: bytes, *, may_take_long: bool) -> Answer | None:
         """Answer a body that is plain; ``None`` for others."""
@@ -115,7 +115,7 @@ class JsonRoute(APIRoute):
         model: type[RequestBody],
         state: State,
         dialect: Dialect | None,
-        plain: PlainRequests | None,
+        plain: Plain | None,
         negotiate: Negotiate | None,
         **declared: Any,
     ) -> None:
@@ -341,7 +341,7 @@ def post(
     *,
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
-    plain: PlainRequests | None = None,
+    plain: Plain | None = None,
     negotiate: Negotiate | None = None,
     other_bodies: Mapping[str, Any] | None = None,
 ) -> None:

@@ -21,7 +21,7 @@ def require_text(request: TextOrChatRequest) -> None:
     """Refuse a request without chats that has no text, or options of chats."""
     if "text" not in request.model_fields_set:
         raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
-    for name in (*ChatOptions.model_fields, "train_on"):
+    for name in (*ChatOptions.model_fields, "train_on", "train_reasoning"):
         # Null is what a client sends for an option that is not set.
         if name in request.model_fields_set and getattr(request, name) is not None:
             raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)

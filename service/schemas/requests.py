@@ -281,6 +281,12 @@ class EncodeRequest(TextOrChatRequest):
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )
 
+    train_reasoning: Literal["all", "written", "none"] = Field(
+        "all",
+        description="Reasoning that `labels` train on, with its marks: all, what a message holds (no marks that the "
+        "template wrote around nothing), or none.",
+    )
+
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "one text": Example("ids and their number", {"text": "Hello, world"}),
         "a padded batch": Example(

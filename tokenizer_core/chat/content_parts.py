@@ -7,23 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tokenizer_core._kernel import ChatTemplate
+from tokenizer_core._kernel import MEDIA, MEDIA_BESIDE, ChatTemplate
 from tokenizer_core.errors import InvalidOption
 
 MAX_DEPTH = 100
 """Content nested deeper is refused as a whole."""
 
-_MEDIA = frozenset(
-    (
-        *("image", "image_url", "input_image", "image_embeds", "image_pil"),
-        *("audio", "audio_url", "input_audio", "audio_embeds"),
-        *("video", "video_url", "input_video"),
-        *("file", "input_file"),
-    )
-)
+_MEDIA = frozenset(MEDIA)
 """The types of parts that stand for tokens which no template writes, and the keys that hold what they are made from."""
 
-_BESIDE = frozenset(f"{kind}{ending}" for kind in ("image", "audio", "video") for ending in ("", "s", "_url", "_urls"))
+_BESIDE = frozenset(MEDIA_BESIDE)
 """The keys under which some clients send media beside the content of a message."""
 
 _SPOKEN = ("system", "developer", "user", "assistant")

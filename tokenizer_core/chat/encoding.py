@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
+from tokenizer_core.chat.reasoning import TrainedReasoning, without_reasoning
 from tokenizer_core.chat.rendering import RenderedChat
 from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
@@ -102,7 +103,9 @@ class EncodedChat:
             reserved=len(self.reserved_literals),
         )
 
-    def labels(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.int64]:
+    def labels(
+        self, *, train_on: str | Sequence[str] = "assistant", reasoning: TrainedReasoning = "all"
+    ) -> npt.NDArray[np.int64]:
         """Return the ids to train on and -100 elsewhere, without a shift: ``labels[i]`` belongs to ``ids[i]``.
 
         A token is trained on if at least one of its characters is. Those of the assistant are what stands in
@@ -112,11 +115,17 @@ class EncodedChat:
 
         Args:
             train_on: ``"assistant"`` (every turn), ``"last"`` (the last turn of the assistant), or roles.
+            reasoning: ``"written"`` leaves out marks of reasoning that the template wrote around nothing, ``"none"``
+                all reasoning with its marks; see ``chat.reasoning.MARKS``.
 
         Raises:
             InvalidOption: no message has the role.
         """
-        return np.where(overlapping(self.spans, _array(self._trained(train_on))), self.ids.astype(np.int64), IGNORED)
+        check_choice(reasoning, TrainedReasoning, "reasoning")
+        trained = self._trained(train_on)
+        if reasoning != "all":
+            trained = without_reasoning(self.rendered.text, trained, self.rendered.spans, reasoning)
+        return np.where(overlapping(self.spans, _array(trained)), self.ids.astype(np.int64), IGNORED)
 
     def straddling(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.bool_]:
         """Tell which tokens have characters that are trained on and characters that are not; their labels are ids."""

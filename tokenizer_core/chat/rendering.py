@@ -9,12 +9,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict
 
-from tokenizer_core._kernel import chat_json
+from tokenizer_core._kernel import chat_json, plain_messages_json
 from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
 from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled, now
 from tokenizer_core.config import Settings
-from tokenizer_core.errors import InputError, InvalidOption, MessageNotRendered, TemplateLimit, TemplateMissing
+from tokenizer_core.errors import (
+    InputError,
+    InvalidOption,
+    MessageNotRendered,
+    TemplateFailed,
+    TemplateLimit,
+    TemplateMissing,
+)
 
 Message = Mapping[str, Any]
 
@@ -168,7 +175,7 @@ class RenderedChat:
         if unused:
             raise MessageNotRendered(
                 f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
-                'or set unused to "report"',
+                f'or set unused to "report"{_hint(self.given["messages"])}',
                 field=unused[0],
             )
 
@@ -218,10 +225,13 @@ class ChatRenderer:
             StepsSpent: within ``steps_bounded``; the same rendering without it may well succeed.
         """
         most = _MOST.get()
-        _check_messages(messages)
-        kept = [present(message) for message in messages]
-        written = chat_json(kept, "messages")
-        check_parts(kept, self._template.engine, self._template.source)
+        kept: Sequence[Message] = messages
+        written = plain_messages_json(messages)
+        if written is None:
+            _check_messages(messages)
+            kept = [present(message) for message in messages]
+            written = chat_json(kept, "messages")
+            check_parts(kept, self._template.engine, self._template.source)
         try:
             text, spans, generated, parts, self._before = self._template.engine.render(
                 written, now=now(), before=self._before, most=most, **self._options
@@ -230,6 +240,10 @@ class ChatRenderer:
             if most is None:
                 raise
             raise StepsSpent from error
+        except TemplateFailed as error:
+            error.message += _hint(messages)
+            error.args = (error.message,)
+            raise
         roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
         return RenderedChat(
             text,
@@ -262,11 +276,22 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     return all(message["content"] in text for message in messages)
 
 
+def _hint(messages: Sequence[Message]) -> str:
+    """Say what to do about messages in ShareGPT's form, ``{"from": "human", "value": ...}``."""
+    at = next((at for at, message in enumerate(messages) if "from" in message and "role" not in message), None)
+    if at is None:
+        return ""
+    return (
+        f'; messages[{at}] has "from" and no "role": rename "from" to "role" ("human" to "user", "gpt" to "assistant") '
+        'and "value" to "content"'
+    )
+
+
 def _says(message: Message) -> bool:
     """Tell whether a message says something beside reasoning, which many templates leave out of history."""
     if message.get("tool_calls"):
         return True
-    content = message.get("content")
+    content = message.get("content", message.get("value") if "from" in message else None)
     if isinstance(content, (list, tuple)):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
     return isinstance(content, str) and bool(content.rpartition("</think>")[2].strip())

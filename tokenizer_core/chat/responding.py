@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,20 @@ from tokenizer_core.errors import TemplateMissing
 
 ChatRoute = Literal["encode", "count", "tokenize"]
 """Ids with their number, the number alone, or what vLLM answers to ``/tokenize``."""
+
+
+class ChatAnswerOptions(TypedDict):
+    """What every question to ``ChatAnswers`` has.
+
+    Attributes:
+        content_format: the form of content for the template.
+        max_items: the most messages.
+        most: the steps that the template may take; by default what its budget has.
+    """
+
+    content_format: ContentFormat
+    max_items: int
+    most: int | None
 
 
 class ChatAnswers:
@@ -37,29 +51,30 @@ class ChatAnswers:
         )
 
     def answer(
-        self,
-        route: ChatRoute,
-        body: bytes,
-        reference: str | None,
-        *,
-        content_format: ContentFormat,
-        max_items: int,
-        most: int | None,
+        self, route: ChatRoute, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
     ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
         """Answer a body.
 
         Args:
             reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
-            max_items: the most messages.
-            most: the steps that the template may take; by default what its budget has.
+            options: those of ``ChatAnswerOptions``.
 
         Returns:
             The answer (an array if it is long) and the number of its ids; or the reference of another tokenizer, which
             the body names; or ``None`` if the body is unusual or holds an error, or the steps are spent.
         """
-        return self._responder.answer(
-            route, body, reference, now=now(), content_format=content_format, max_items=max_items, most=most
-        )
+        return self._responder.answer(route, body, reference, now=now(), **options)
+
+    def render(
+        self, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
+    ) -> tuple[bytes, int, bytes] | str | None:
+        """Render and encode the chat of a body that is vLLM's request for a completion; arguments as of ``answer``.
+
+        Returns:
+            The ids as JSON, their number, and the members of the body that are not about the chat, as JSON with a comma
+            behind each; otherwise as ``answer``.
+        """
+        return self._responder.render(body, reference, now=now(), **options)
 
 
 def _source(settings: Settings, head: bytes, *, has_tools: bool) -> tuple[ChatTemplate, bytes] | None:

@@ -14,8 +14,9 @@ import orjson
 from pydantic import BaseModel, Field, FiniteFloat
 
 from service.errors import ServiceError
+from service.http.fast_path import Plain
 from service.http.json_body import parser
-from service.http.response_json import Answer, Blocks
+from service.http.response_json import Answer, Blocks, WrittenIds
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes.compat import prompts
@@ -161,21 +162,35 @@ class SglangGenerateRequest(BaseModel):
 
 
 class Prompt(NamedTuple):
-    """The ids of one prompt, and where they stand in its text."""
+    """The ids of one prompt, and where they stand in its text. Ids that are written are neither cut nor hashed."""
 
-    ids: Ids
+    ids: Ids | WrittenIds
     spans: Array | None = None
 
 
+def sent_id(headers: Headers) -> str:
+    """Return the id of a request that its header names; empty if none does."""
+    return next((value.decode("latin-1") for name, value in headers if name == b"x-request-id"), "")
+
+
+def id_of(sent: str, body: GenerationFields) -> str:
+    """Return the id of a request: that of the header ``X-Request-Id``, or the body's, or a new one."""
+    return sent or body.request_id or uuid4().hex
+
+
 def named_by_header(
-    state: State, model: type[GenerationFields], render: Callable[[State, Any, str], Answer]
+    state: State,
+    model: type[GenerationFields],
+    render: Callable[[State, Any, str], Answer],
+    plain: Plain | None = None,
 ) -> Negotiate:
-    """Return what hands a route the id of its request: the header ``X-Request-Id``, or the body's, or a new one."""
+    """Return what hands a route the id of its request."""
     parse = parser(model)
 
     def negotiate(headers: Headers) -> Handler:
-        given = next((value.decode("latin-1") for name, value in headers if name == b"x-request-id"), "")
-        return Handler(parse, lambda body: render(state, body, given or body.request_id or uuid4().hex))
+        given = sent_id(headers)
+        answers = None if plain is None else plain.for_request(headers)
+        return Handler(parse, lambda body: render(state, body, id_of(given, body)), plain=answers)
 
     return negotiate
 
@@ -243,6 +258,7 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
         keep = min(size, most if kept == -1 else kept)
         side = body.truncation_side or loaded.tokenizer.settings.truncation_side
         part = slice(size - keep, None) if side == "left" else slice(keep)
+        assert not isinstance(prompt.ids, WrittenIds)
         prompt = Prompt(prompt.ids[part], None if prompt.spans is None else prompt.spans[part])
     if len(prompt.ids) == 0:
         raise ServiceError("invalid_option", "No token_ids rendered")
@@ -296,7 +312,10 @@ def _copied(body: GenerationFields, name: str) -> orjson.Fragment | None:
 
 
 def _hashed(body: GenerationFields, prompt: Prompt) -> dict[str, Any]:
-    return {} if body.block_hashes is None else {FIELD: hashes_of(body.block_hashes, prompt.ids)}
+    if body.block_hashes is None:
+        return {}
+    assert not isinstance(prompt.ids, WrittenIds)
+    return {FIELD: hashes_of(body.block_hashes, prompt.ids)}
 
 
 def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:

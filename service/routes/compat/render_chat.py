@@ -11,6 +11,7 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, vllm
 from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
+from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.variables import Variables
 from service.routes.json_route import post
 from service.schemas.fields import Object
@@ -97,9 +98,11 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the route."""
     model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
+    plain = PlainRender(state, model)
     post(
         *(app, state, PATH, vllm_render_chat, model, GenerateRequest),
         dialect=vllm.dialect,
         responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_chat),
+        plain=plain,
+        negotiate=generation.named_by_header(state, model, vllm_render_chat, plain),
     )

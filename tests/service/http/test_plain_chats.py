@@ -19,6 +19,8 @@ from service.http.plain_chats import PlainTextsOrChats, PlainTokenize
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.routes.compat import vllm
+from service.routes.compat.plain_render import PlainRender
+from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render_chat
 from service.routes.count import count
 from service.routes.encode import encode
 from service.state import State
@@ -27,7 +29,8 @@ from tests.core.chat.test_forging import attacks, chats
 from tests.service.conftest import MakeClient, state_of
 from tests.support.odd_json import written
 
-ROUTES = ("/encode", "/count", "/tokenize")
+RENDER = "/v1/chat/completions/render"
+ROUTES = ("/encode", "/count", "/tokenize", RENDER)
 PLAIN = ("one message", "system", "many turns", "thoughts", "tool call", "parts", "names")
 SOME = (
     "Qwen-Qwen3-0.6B",
@@ -54,7 +57,12 @@ def both(make_client: MakeClient) -> Both:
         parse_encode = own.requests.to_encode.model_validate_json
         parse_count = own.requests.to_count.model_validate_json
         parse_tokenize = vllm.VllmTokenizeRequest.model_validate_json
+        parse_render = VllmRenderChatRequest.model_validate_json
         return {
+            RENDER: (
+                PlainRender(own, VllmRenderChatRequest, "an-id"),
+                lambda body: vllm_render_chat(own, parse_render(body), "an-id"),
+            ),
             "/encode": (
                 PlainTextsOrChats("encode", lambda: registry, limits, 1),
                 lambda body: encode(own, parse_encode(body)),
@@ -73,6 +81,7 @@ def both(make_client: MakeClient) -> Both:
         plain, modelled = routes(template)[path]
         taken = plain.answer(body, may_take_long=True)
         fast = None if taken is None else (b"".join(map(bytes, taken.blocks)), taken.tokens)
+        assert taken is None or (path == RENDER) == bool(taken.headers)
         try:
             answer = modelled(body)
         except ServiceError as error:
@@ -89,7 +98,7 @@ def bodies(messages: Any, tools: Any = None) -> Iterator[tuple[str, dict[str, An
     for path in ROUTES:
         named = {"messages": messages} | ({} if tools is None else {"tools": tools})
         yield path, named
-        yield path, {"add_generation_prompt": path != "/tokenize", **named}
+        yield path, {"add_generation_prompt": path in ("/encode", "/count"), **named}
 
 
 def require_equal(both: Both, path: str, template: str, body: dict[str, Any], *, ascii_only: bool = True) -> bool:
@@ -110,7 +119,9 @@ def test_the_kernel_renders_real_templates_as_the_models_do(both: Both, template
                 if not is_taken and name in PLAIN:
                     # All that it leaves of plain chats is what the models refuse.
                     _, modelled = both(path, template, json.dumps(body).encode())
-                    assert isinstance(modelled, str) or (path == "/tokenize" and name == "tool call as text"), body
+                    assert isinstance(modelled, str) or (
+                        path in ("/tokenize", RENDER) and name == "tool call as text"
+                    ), body
     # This one wants a variable of its own, so the models refuse all.
     assert taken > 20 or template == "fireworks-ai-llama-3-firefunction-v2"
 
@@ -184,6 +195,14 @@ _PLAIN_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "tokenizer": st.none(),
     "model": st.one_of(st.none(), st.just("m")),
     "return_token_strs": st.one_of(st.just(False), st.none()),
+    "tool_choice": st.sampled_from([None, "", "auto", "required", "none"]),
+    "reasoning_effort": st.sampled_from([None, "none", "low", "max"]),
+    "temperature": st.sampled_from([0, 0.5, 1, None, 1e3]),
+    "stop": st.one_of(_TEXT, st.lists(_TEXT, max_size=2)),
+    "max_tokens": st.integers(0, 9),
+    "stream": st.one_of(st.booleans(), st.none()),
+    "kv_transfer_params": _OBJECT,
+    "unknown": _VALUE,
 }
 _ODD_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "tools": st.one_of(st.lists(_ODD_TOOL, max_size=2), _VALUE),
@@ -197,7 +216,13 @@ _ODD_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "unused": st.sampled_from(["refuse", "report"]),
     "return_token_strs": st.just(True),
     "text": st.none(),
-    "temperature": st.just(1),
+    "unknown": _VALUE,
+    "tool_choice": _VALUE,
+    "reasoning_effort": _VALUE,
+    "truncate_prompt_tokens": st.integers(-2, 9),
+    "return_token_offsets": st.just(True),
+    "required_prefix_token_ids": st.just([1]),
+    "seed": _VALUE,
 }
 _OF_ROUTE = {
     "/encode": (
@@ -211,6 +236,10 @@ _OF_ROUTE = {
     ),
     "/count": ("tools", "documents", "add_generation_prompt", "template_args", "continue_final_message"),
     "/tokenize": ("tools", "add_generation_prompt", "chat_template_kwargs", "model", "return_token_strs"),
+    RENDER: (
+        *("tools", "documents", "chat_template_kwargs", "model", "tool_choice", "reasoning_effort", "temperature"),
+        *("stop", "max_tokens", "stream", "kv_transfer_params", "unknown"),
+    ),
 }
 
 
@@ -224,6 +253,8 @@ def _asked(draw: Any) -> tuple[str, str, bytes]:
         fields["messages"].insert(draw(st.integers(0, 4)), draw(st.one_of(_ODD_MESSAGE, _VALUE)))
     for name in draw(st.lists(st.sampled_from(_OF_ROUTE[path]), max_size=2, unique=True)):
         fields[name] = draw(_PLAIN_FIELDS[name])
+    if path == RENDER and draw(st.booleans()):
+        fields["tools"] = draw(_PLAIN_FIELDS["tools"])
     if is_odd:
         name = draw(st.sampled_from(list(_ODD_FIELDS)))
         fields[name] = draw(_ODD_FIELDS[name])
@@ -248,6 +279,17 @@ def _asked(draw: Any) -> tuple[str, str, bytes]:
 @example(("/encode", SOME[0], b'{"messages":[{"role":"user","content":"a","x":' + b"[" * 100 + b"]" * 100 + b"}]}"))
 @example(("/tokenize", SOME[0], b'{"messages":[{"role":"assistant","content":"a","tool_calls":[]}]}'))
 @example(("/tokenize", SOME[0], b'{"messages":[{"role":"user","content":"a","tool_calls":[{}]}]}'))
+@example((RENDER, SOME[0], b'{"messages":[{"role":"user","content":"a"}],"x":nul}'))
+@example((RENDER, SOME[0], b'{"messages":[{"role":"user","content":"a"}],"x":NaN}'))
+@example((RENDER, SOME[0], b'{"messages":[{"role":"user","content":"a"}],"temperature":0,"temperature":1}'))
+@example((RENDER, SOME[0], b'{"x":1,"messages":[{"role":"user","content":"a"}],"model":"\x7f"}'))
+@example(
+    (
+        RENDER,
+        SOME[0],
+        b'{"messages":[{"role":"user","content":"a"}],"reasoning_effort":"low","chat_template_kwargs":{}}',
+    )
+)
 def test_the_kernel_answers_about_chats_as_the_models_do(both: Both, asked: tuple[str, str, bytes]) -> None:
     path, template, body = asked
     fast, modelled = both(path, template, body)
@@ -261,13 +303,21 @@ def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
         found = app.fast_paths[path.encode()].answer([(b"content-type", b"application/json")], body)
         assert found is not None, path
         answer = client.post(path, content=body, headers={"content-type": "application/json"})
-        assert (answer.status_code, answer.content) == (200, bytes(found[1])), path
+        assert answer.status_code == 200
+        if path == RENDER:
+            # Each answer has an id of its own.
+            assert answer.json() | {"request_id": ""} == json.loads(found[1]) | {"request_id": ""}
+        else:
+            assert answer.content == bytes(found[1]), path
 
 
 def test_literals_that_the_server_reads_otherwise_are_left_to_the_models(make_client: MakeClient) -> None:
     """What literals become is decided by two settings, which the kernel's answers do not know."""
     body = json.dumps({"messages": [{"role": "user", "content": "the <|eos|>"}]}).encode()
-    for chosen, paths in (({"chat_literals": "reject"}, ROUTES), ({"literals": ("framed=engine",)}, ("/tokenize",))):
+    for chosen, paths in (
+        ({"chat_literals": "reject"}, ROUTES),
+        ({"literals": ("framed=engine",)}, ("/tokenize", RENDER)),
+    ):
         app = cast(Any, make_client(**chosen).app)
         for path in paths:
             assert app._hot[path].json.plain.answer(body, may_take_long=True) is None

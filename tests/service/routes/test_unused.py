@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.core.chat.conversations import built
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tokenizer_core import MessageNotRendered, Tokenizer
+from tokenizer_core import MessageNotRendered, TemplateFailed, Tokenizer
 
 ROLES = (
     "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content }}"
@@ -23,6 +24,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"messages": [USER]}, []),
     ({"messages": [USER, {"role": "User", "content": "lost"}]}, ["messages[1]"]),
     ({"messages": [{"role": "system", "content": "lost"}, USER, {"from": "human", "content": "x"}]}, ["messages[0]"]),
+    ({"messages": [{"from": "human", "value": "x"}, USER]}, ["messages[0]"]),
     ({"messages": [USER, {"role": "tool", "content": [{"type": "text", "text": "lost"}]}]}, ["messages[1]"]),
     ({"messages": [USER, {"role": "assistant", "tool_calls": TOOLS, "content": ""}]}, []),
     ({"messages": [{"role": "system", "content": " \n"}, USER]}, []),
@@ -55,6 +57,17 @@ def test_what_leaves_no_trace_is_refused_or_reported(
     many = routed.post(route, json={**body, "messages": [[USER], body["messages"]], "unused": "report"})
     shared = [name for name in lost if not name.startswith("messages")]
     assert [each[:1] for each in many.json()["unused"]] == [shared, lost]
+
+
+def test_sharegpt_s_form_is_named(routed: TestClient) -> None:
+    messages = [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}]
+    for route in ("/encode", "/count", "/render"):
+        detail = assert_problem(routed.post(route, json={"messages": messages}), "message_not_rendered", "messages[0]")
+        assert 'rename "from" to "role" ("human" to "user", "gpt" to "assistant") and "value"' in detail["detail"]
+    failing = built("{% for m in messages %}{{ m['role'].upper() }}{% endfor %}")
+    with pytest.raises(TemplateFailed) as caught:
+        failing.render_chat(messages)
+    assert 'messages[0] has "from" and no "role"' in str(caught.value)
 
 
 def test_the_library_tells_and_drop_in_routes_answer(routed: TestClient, framed: Tokenizer) -> None:

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -10,7 +11,8 @@ use super::raise::{invalid_option, run, run_on};
 use super::responder::{Outcome, other_tokenizer};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
-use crate::requests::{ChatRequest, ChatRoute, ChatSettings, Renderer};
+use crate::requests::{Answer, ChatRequest, ChatRoute, ChatSettings, Renderer};
+use crate::template::{Clock, ContentFormat};
 
 /// A template and the beginning of its answers.
 type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
@@ -52,7 +54,7 @@ impl PyChatResponder {
         max_items: usize,
         most: Option<u64>,
     ) -> PyResult<Outcome> {
-        let (py, body, clock) = (body.py(), body.as_bytes(), clock_of(now));
+        let py = body.py();
         let route = match route {
             "encode" => ChatRoute::Encode,
             "count" => ChatRoute::Count,
@@ -63,6 +65,43 @@ impl PyChatResponder {
             }
         };
         let format = content_format_of(py, content_format)?;
+        Ok(self.ask(route, body, reference, &clock_of(now), format, max_items, most))
+    }
+
+    #[pyo3(signature = (body, reference, *, now, content_format, max_items, most))]
+    fn render<'py>(
+        &self,
+        body: &Bound<'py, PyBytes>,
+        reference: Option<&str>,
+        now: Now,
+        content_format: &str,
+        max_items: usize,
+        most: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = body.py();
+        let format = content_format_of(py, content_format)?;
+        match self.ask(ChatRoute::Render, body, reference, &clock_of(now), format, max_items, most) {
+            Outcome::Answered(Answer { json, tokens, rest }) => {
+                (PyBytes::new(py, &json), tokens, PyBytes::new(py, rest.as_bytes())).into_bound_py_any(py)
+            }
+            outcome => outcome.into_pyobject(py),
+        }
+    }
+}
+
+impl PyChatResponder {
+    #[expect(clippy::too_many_arguments, reason = "those of both methods")]
+    fn ask(
+        &self,
+        route: ChatRoute,
+        body: &Bound<'_, PyBytes>,
+        reference: Option<&str>,
+        clock: &Clock,
+        format: ContentFormat,
+        max_items: usize,
+        most: Option<u64>,
+    ) -> Outcome {
+        let (py, body) = (body.py(), body.as_bytes());
         let work = || {
             let Some(request) = ChatRequest::read(body, route, format, max_items) else {
                 return Ok(Outcome::Unhandled);
@@ -73,12 +112,12 @@ impl PyChatResponder {
             let source = if request.has_tools() { &self.with_tools } else { &self.without_tools };
             let Some((template, head)) = source else { return Ok(Outcome::Unhandled) };
             let renderer = Renderer { template: template.get().template(), head };
-            let answer = request.answer(&self.pipeline, renderer, &self.settings, &clock, most);
+            let answer = request.answer(&self.pipeline, renderer, &self.settings, clock, most);
             Ok(answer.map_or(Outcome::Unhandled, Outcome::Answered))
         };
         // Without a bound a small chat may take as long as a large one, if its template is a bomb.
         let done =
             if most.is_none() { run(py, usize::MAX, work) } else { run_on(py, &self.pipeline, body.len(), work) };
-        Ok(done.unwrap_or(Outcome::Unhandled))
+        done.unwrap_or(Outcome::Unhandled)
     }
 }

@@ -9,6 +9,7 @@ use super::raise::{exception, invalid_option};
 use super::text::kept;
 use crate::error::Error;
 use crate::json::string::write_string;
+use crate::template::plain::BESIDE;
 
 /// Values nested deeper than this are refused: no JSON of a chat is, and the stack is not endless.
 const MAX_DEPTH: usize = 100;
@@ -26,6 +27,24 @@ pub fn chat_json<'py>(value: &Bound<'py, PyAny>, field: &str) -> PyResult<Bound<
     catch_unwind(AssertUnwindSafe(|| writer.write(value, depth)))
         .unwrap_or_else(|panic| Err(exception(py, &Error::of_panic(&*panic), None)))?;
     Ok(PyBytes::new(py, &writer.json))
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+pub fn plain_messages_json<'py>(messages: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
+    let list = messages.cast_exact::<PyList>().ok().filter(|list| !list.is_empty())?;
+    list.iter().all(|message| is_plain(&message)).then_some(())?;
+    chat_json(messages, "messages").ok()
+}
+
+/// Whether a message is an object whose content is a string, or nothing, with no media beside it.
+fn is_plain(message: &Bound<'_, PyAny>) -> bool {
+    let Ok(fields) = message.cast_exact::<PyDict>() else { return false };
+    fields.iter().all(|(key, value)| match key.cast::<PyString>().map(|key| key.to_str()) {
+        Ok(Ok("content")) => value.is_none() || value.is_instance_of::<PyString>(),
+        Ok(Ok(key)) => !BESIDE.contains(&key),
+        _ => false,
+    })
 }
 
 enum Part<'f, 'py> {

@@ -108,10 +108,10 @@ impl<'py> IntoPyObject<'py> for Outcome {
         match self {
             Self::Unhandled => Ok(py.None().into_bound(py)),
             Self::OtherTokenizer(name) => Ok(PyString::new(py, &name).into_any()),
-            Self::Answered(Answer { json, tokens }) if json.len() <= COPIED => {
+            Self::Answered(Answer { json, tokens, .. }) if json.len() <= COPIED => {
                 (PyBytes::new(py, &json), tokens).into_bound_py_any(py)
             }
-            Self::Answered(Answer { json, tokens }) => (PyArray1::from_vec(py, json), tokens).into_bound_py_any(py),
+            Self::Answered(Answer { json, tokens, .. }) => (PyArray1::from_vec(py, json), tokens).into_bound_py_any(py),
         }
     }
 }

@@ -1,11 +1,15 @@
-//! Requests with one plain chat: `/encode`, `/count`, and `/tokenize` as vLLM has it.
+//! Requests with one plain chat: `/encode`, `/count`, and vLLM's `/tokenize` and render route.
 
 use super::Answer;
+use super::answer::write_field;
 use super::scan::{Scanner, Seen};
 use super::text::{ReturnField, read_fields};
+use super::vllm_variables::VllmVariables;
+use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
 use crate::output::count::Count;
+use crate::template::plain::is_empty;
 use crate::template::{Chat, Clock, ContentFormat, Sent, Template};
 
 /// The kind of request.
@@ -17,6 +21,8 @@ pub enum ChatRoute {
     Count,
     /// What vLLM answers to `/tokenize`.
     Tokenize,
+    /// The list of ids alone: the caller writes the rest of the answer, from the rest of the request.
+    Render,
 }
 
 /// The request of a body; what is in `chat` is still JSON.
@@ -26,6 +32,9 @@ pub struct ChatRequest<'a> {
     chat: Chat<'a>,
     tokenizer: Option<&'a str>,
     fields: Vec<ReturnField>,
+    variables: VllmVariables<'a>,
+    /// Members that are not read here, each with a comma behind it.
+    rest: String,
 }
 
 /// A template, and the beginning of answers about chats that it renders.
@@ -52,71 +61,118 @@ impl<'a> ChatRequest<'a> {
     /// Read a body with at most `max_items` messages; `None` if the service has to handle it.
     pub fn read(body: &'a [u8], route: ChatRoute, format: ContentFormat, max_items: usize) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
-        let is_vllm = route == ChatRoute::Tokenize;
+        let is_vllm = matches!(route, ChatRoute::Tokenize | ChatRoute::Render);
         let sent = if is_vllm { Sent::Vllm } else { Sent::Native };
         let mut request = Self {
             route,
             chat: Chat { sent, add_generation_prompt: is_vllm, content_format: format, ..Chat::default() },
             tokenizer: None,
             fields: vec![ReturnField::Ids, ReturnField::Count],
+            variables: VllmVariables::default(),
+            rest: String::new(),
         };
         let mut seen = Seen::default();
         scanner.object(|scanner, key| {
-            let chat = &mut request.chat;
             let number = match key {
                 "messages" => {
                     let messages = scanner.skip()?;
-                    chat.messages = messages.json;
+                    request.chat.messages = messages.json;
                     (messages.items <= max_items).then_some(0)?
                 }
                 "tools" => {
-                    chat.tools = scanner.skip_or_null()?;
+                    request.chat.tools = scanner.skip_or_null()?;
                     1
                 }
-                "add_generation_prompt" if is_vllm => {
-                    chat.add_generation_prompt = scanner.boolean_or_null()?.unwrap_or(true);
-                    2
-                }
-                "add_generation_prompt" => {
-                    chat.add_generation_prompt = scanner.boolean()?;
-                    2
-                }
-                "continue_final_message" => (!scanner.boolean()?).then_some(3)?,
-                "model" if is_vllm => {
-                    request.tokenizer = scanner.plain_string_or_null()?;
-                    4
-                }
-                "tokenizer" if !is_vllm => {
-                    request.tokenizer = scanner.plain_string_or_null()?;
-                    4
-                }
-                "chat_template_kwargs" if is_vllm => {
-                    chat.arguments = scanner.skip_or_null()?;
-                    5
-                }
-                "template_args" if !is_vllm => {
-                    chat.arguments = scanner.skip_or_null()?;
-                    5
-                }
-                "add_special_tokens" if is_vllm => (scanner.boolean_or_null()? != Some(true)).then_some(6)?,
-                "add_special_tokens" => (!scanner.boolean()?).then_some(6)?,
-                "return_token_strs" if is_vllm => (scanner.boolean_or_null()? != Some(true)).then_some(7)?,
-                "special_tokens" if !is_vllm => (scanner.plain_string()? == "text").then_some(7)?,
-                "unused" if !is_vllm => (scanner.plain_string()? == "refuse").then_some(8)?,
-                "documents" if !is_vllm => {
-                    chat.documents = scanner.skip_or_null()?;
-                    9
-                }
-                "return" if route == ChatRoute::Encode => {
-                    request.fields = read_fields(scanner)?;
-                    10
-                }
-                _ => return None,
+                _ if is_vllm => request.read_of_vllm(scanner, key)?,
+                _ => request.read_native(scanner, key)?,
             };
-            seen.once(number)
+            // Of members that nobody reads here any may come twice.
+            if number == UNREAD { Some(()) } else { seen.once(number) }
         })?;
         scanner.end()?;
         (!request.chat.messages.is_empty()).then_some(request)
+    }
+
+    /// Read a member of a native request; the number of its key.
+    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+        let chat = &mut self.chat;
+        match key {
+            "add_generation_prompt" => {
+                chat.add_generation_prompt = scanner.boolean()?;
+                Some(2)
+            }
+            "continue_final_message" => (!scanner.boolean()?).then_some(3),
+            "tokenizer" => {
+                self.tokenizer = scanner.plain_string_or_null()?;
+                Some(4)
+            }
+            "template_args" => {
+                chat.arguments = scanner.skip_or_null()?;
+                Some(5)
+            }
+            "add_special_tokens" => (!scanner.boolean()?).then_some(6),
+            "special_tokens" => (scanner.plain_string()? == "text").then_some(7),
+            "unused" => (scanner.plain_string()? == "refuse").then_some(8),
+            "documents" => {
+                chat.documents = scanner.skip_or_null()?;
+                Some(9)
+            }
+            "return" if self.route == ChatRoute::Encode => {
+                self.fields = read_fields(scanner)?;
+                Some(10)
+            }
+            _ => None,
+        }
+    }
+
+    /// Read a member of a request as vLLM has it; the number of its key.
+    fn read_of_vllm(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+        let renders = self.route == ChatRoute::Render;
+        match key {
+            "add_generation_prompt" => {
+                self.chat.add_generation_prompt = scanner.boolean_or_null()?.unwrap_or(true);
+                Some(2)
+            }
+            "continue_final_message" if renders => (scanner.boolean_or_null()? != Some(true)).then_some(3),
+            "continue_final_message" => (!scanner.boolean()?).then_some(3),
+            "model" => {
+                self.tokenizer = scanner.plain_string_or_null()?;
+                if let Some(model) = self.tokenizer {
+                    self.keep("model", &format!("\"{model}\""));
+                }
+                Some(4)
+            }
+            "chat_template_kwargs" => {
+                self.variables.sent = scanner.skip_or_null()?;
+                Some(5)
+            }
+            "add_special_tokens" => (scanner.boolean_or_null()? != Some(true)).then_some(6),
+            "return_token_strs" if !renders => (scanner.boolean_or_null()? != Some(true)).then_some(7),
+            "reasoning_effort" if renders => {
+                self.variables.effort = scanner.plain_string_or_null()?;
+                Some(8)
+            }
+            "documents" if renders => {
+                self.chat.documents = scanner.skip_or_null()?;
+                Some(9)
+            }
+            "tool_choice" if renders => {
+                self.variables.tool_choice = scanner.plain_string_or_null()?;
+                Some(10)
+            }
+            _ if renders => {
+                let value = scanner.skip_any()?;
+                self.keep(key, value);
+                Some(UNREAD)
+            }
+            _ => None,
+        }
+    }
+
+    fn keep(&mut self, key: &str, value: &str) {
+        for part in ["\"", key, "\":", value, ","] {
+            self.rest.push_str(part);
+        }
     }
 
     /// The tokenizer that the body names.
@@ -133,53 +189,61 @@ impl<'a> ChatRequest<'a> {
     pub fn answer(
         self,
         pipeline: &Pipeline,
-        renderer: Renderer<'a>,
-        settings: &'a ChatSettings,
+        renderer: Renderer<'_>,
+        settings: &ChatSettings,
         clock: &Clock,
         most: Option<u64>,
     ) -> Option<Answer> {
-        let Self { route, mut chat, fields, .. } = self;
+        let Self { route, chat, fields, variables, rest, .. } = self;
+        let has_tools = chat.tools.is_some_and(|tools| !is_empty(tools));
+        let variables = if route == ChatRoute::Render { variables.json(has_tools)? } else { variables.unchanged() };
+        // Together with these variables, which may be made here.
+        let mut chat: Chat<'_> = chat;
+        chat.arguments = chat.arguments.or(variables.as_deref());
         chat.specials = settings.specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         chat.reserved = &settings.reserved;
         chat.most = most;
         let plain = renderer.template.render_plain(&chat, clock).ok()?;
-        let mut json = if route == ChatRoute::Tokenize { b"{".to_vec() } else { renderer.head.to_vec() };
-        let count_only = route == ChatRoute::Count || fields == [ReturnField::Count];
-        if count_only && route != ChatRoute::Tokenize {
+        let mut json = renderer.head.to_vec();
+        if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
             let mut count = Count::default();
             pipeline.encode_chat(&plain.text, &plain.caller, false, &mut count).ok()?;
             write_field("count", &mut json, |json| write_number(count.0, json));
             json.push(b'}');
-            return Some(Answer { json, tokens: count.0 });
+            return Some(Answer { json, tokens: count.0, rest });
         }
-        let mut ids = crate::capacity::for_ids(plain.text.len());
+        let mut ids = for_ids(plain.text.len());
         pipeline.encode_chat(&plain.text, &plain.caller, false, &mut ids).ok()?;
-        if route == ChatRoute::Tokenize {
-            write_field("count", &mut json, |json| write_number(ids.len(), json));
-            json.push(b',');
-            write_field("max_model_len", &mut json, |json| write_number(settings.max_model_len, json));
-            json.push(b',');
-            write_field("tokens", &mut json, |json| write_ids(&ids, json));
-            json.extend_from_slice(b",\"token_strs\":null");
-        } else {
-            for (at, field) in fields.iter().enumerate() {
-                if at > 0 {
+        match route {
+            ChatRoute::Render => {
+                json.clear();
+                write_ids(&ids, &mut json);
+            }
+            ChatRoute::Tokenize => {
+                json.clear();
+                json.push(b'{');
+                write_field("count", &mut json, |json| write_number(ids.len(), json));
+                json.push(b',');
+                write_field("max_model_len", &mut json, |json| write_number(settings.max_model_len, json));
+                json.push(b',');
+                write_field("tokens", &mut json, |json| write_ids(&ids, json));
+                json.extend_from_slice(b",\"token_strs\":null}");
+            }
+            ChatRoute::Encode | ChatRoute::Count => {
+                for field in &fields {
+                    match field {
+                        ReturnField::Ids => write_field("ids", &mut json, |json| write_ids(&ids, json)),
+                        ReturnField::Count => write_field("count", &mut json, |json| write_number(ids.len(), json)),
+                    }
                     json.push(b',');
                 }
-                match field {
-                    ReturnField::Ids => write_field("ids", &mut json, |json| write_ids(&ids, json)),
-                    ReturnField::Count => write_field("count", &mut json, |json| write_number(ids.len(), json)),
-                }
+                json.pop();
+                json.push(b'}');
             }
         }
-        json.push(b'}');
-        Some(Answer { json, tokens: ids.len() })
+        Some(Answer { json, tokens: ids.len(), rest })
     }
 }
 
-fn write_field(name: &str, json: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    json.push(b'"');
-    json.extend_from_slice(name.as_bytes());
-    json.extend_from_slice(b"\":");
-    write(json);
-}
+/// The number of a key that is not read here.
+const UNREAD: u32 = u32::MAX;

@@ -105,6 +105,6 @@ impl<'a> IdsRequest<'a> {
             Err(_) => write_string(&String::from_utf8_lossy(&rows[at]), json),
         });
         json.push(b'}');
-        Ok(Answer { json, tokens: self.ids.len() })
+        Ok(Answer { json, tokens: self.ids.len(), rest: String::new() })
     }
 }

@@ -10,6 +10,7 @@ mod chat;
 mod ids;
 pub mod scan;
 mod text;
+mod vllm_variables;
 
 pub use chat::{ChatRequest, ChatRoute, ChatSettings, Renderer};
 pub use ids::{IdsLimits, IdsRequest};
@@ -22,4 +23,6 @@ pub struct Answer {
     pub json: Vec<u8>,
     /// Counts for the service's metrics.
     pub tokens: usize,
+    /// Members of the request that were not read, each with a comma behind it.
+    pub rest: String,
 }

@@ -165,6 +165,25 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Take any value unread.
+    pub fn skip_any(&mut self) -> Option<&'a str> {
+        let first = self.peek()?;
+        let start = self.at;
+        match first {
+            b'[' | b'{' => return self.skip().map(|skipped| skipped.json),
+            b'"' => {
+                self.skip_string()?;
+                self.at += 1;
+            }
+            _ => {
+                let rest = &self.body.as_bytes()[start..];
+                self.at +=
+                    rest.iter().take_while(|byte| !matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t')).count();
+            }
+        }
+        self.body.get(start..self.at).filter(|value| !value.is_empty())
+    }
+
     /// Take a list or an object unread, or `null`.
     pub fn skip_or_null(&mut self) -> Option<Option<&'a str>> {
         if self.peek()? == b'n' { self.word("null").map(|()| None) } else { self.skip().map(|value| Some(value.json)) }

@@ -154,7 +154,7 @@ impl<'a> TextRequest<'a> {
             Route::Offsets => self.offsets(pipeline, &texts, &mut json)?,
         };
         json.push(b'}');
-        Ok(Some(Answer { json, tokens }))
+        Ok(Some(Answer { json, tokens, rest: String::new() }))
     }
 
     fn encode(&self, pipeline: &Pipeline, texts: &[&str], threads: usize, json: &mut Vec<u8>) -> Result<usize> {

@@ -7,8 +7,8 @@ use once_cell::race::OnceNonZeroUsize;
 use super::budget::Budget;
 use super::clock::Clock;
 use super::failure::Result;
-use super::json_in::Places;
 use super::messages::{as_parts, fields, joined, with};
+use super::places::Places;
 use super::render::{Chat, Template};
 use super::value::Value;
 

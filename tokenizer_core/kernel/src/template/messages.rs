@@ -6,7 +6,7 @@ use super::budget::Budget;
 use super::compare::truth;
 use super::dict::Dict;
 use super::failure::Result;
-use super::json_in::Places;
+use super::places::Places;
 use super::text::{Builder, Origin, Text};
 use super::value::Value;
 

@@ -36,6 +36,7 @@ mod number_filters;
 mod objects;
 mod operands;
 mod parser;
+mod places;
 pub mod plain;
 pub mod reading;
 pub mod render;

@@ -7,8 +7,8 @@ use super::budget::Budget;
 use super::clock::Clock;
 use super::compare::truth;
 use super::failure::{Failure, Kind, Result};
-use super::json_in::Places;
 use super::messages::fields;
+use super::places::Places;
 use super::render::{Chat, Template};
 use super::strings::is_space;
 use super::text::Run;
@@ -122,7 +122,6 @@ impl Template {
 /// Whether something was written of every message that says something, of tools and of documents.
 fn writes_all(runs: &[Run], places: &Places<'_>, messages: &[Value<'_>], chat: &Chat<'_>) -> bool {
     let mut written = vec![false; messages.len()];
-    let is_empty = |list: &str| list.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() == 2;
     let (mut tools, mut documents) = (chat.tools.is_none_or(is_empty), chat.documents.is_none_or(is_empty));
     let mut last = 0;
     for place in runs.iter().map(|run| run.origin >> 1) {
@@ -154,7 +153,13 @@ fn is_silent(message: &Value<'_>) -> bool {
         Some(Value::List(parts)) => parts.values.iter().all(is_blank_part),
         _ => false,
     };
-    content_is_silent && !fields.get_str("tool_calls").is_some_and(truth)
+    // In the form of ShareGPT a message has its text elsewhere.
+    content_is_silent && !fields.get_str("tool_calls").is_some_and(truth) && fields.get_str("from").is_none()
+}
+
+/// Whether the JSON of a list holds nothing.
+pub fn is_empty(list: &str) -> bool {
+    list.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() == 2
 }
 
 /// Whether an option is a list of objects.

@@ -12,9 +12,9 @@ use super::content_format::{ContentFormat, Found};
 use super::continuing::marked;
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
-use super::json_in::Places;
 use super::messages::{named_alike, unusual};
 use super::parser::parse;
+use super::places::Places;
 use super::plain::{Sent, is_objects, not_plain};
 use super::reading::{Written, loops_over_parts, written};
 use super::resolve::resolve;
@@ -124,11 +124,11 @@ impl Template {
         clock: &Clock,
         finish: impl FnOnce(Made<'_>, &Places<'_>, &[Value<'_>]) -> Result<R>,
     ) -> Result<R> {
-        let mut places = Places::new();
-        let sent = places.messages(chat.messages)?;
+        let mut read = Places::new();
+        let sent = read.messages(chat.messages)?;
         let calls = if chat.sent == Sent::Vllm { vllm_form::arguments(&sent) } else { Vec::new() };
         // Behind the texts of calls, in which some values stand.
-        let mut places = places;
+        let mut places = read;
         let unlimited = Budget::of_steps(u64::MAX);
         let (mut variables, shared) = options(chat, &mut places, &unlimited)?;
         let sent = chat.sent.messages(sent, &calls, &mut places, &unlimited)?;

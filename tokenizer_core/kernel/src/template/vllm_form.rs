@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::budget::Budget;
 use super::dict::Dict;
 use super::failure::Result;
-use super::json_in::Places;
 use super::messages::{fields, replaced, with};
+use super::places::Places;
 use super::plain::{not_plain, text_of};
 use super::value::{Items, Value};
 

@@ -1,0 +1,147 @@
+"""``python -m benchmarks chats``: chats to ids, in the library beside transformers and over HTTP on one core.
+
+Ids are proven equal first: with transformers for every template, and between the library and all routes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks import chat_worker, load, machine, peers, report, servers, serving
+from benchmarks.corpora import data_dir
+from benchmarks.servers import Server
+
+TEMPLATE = "Qwen-Qwen3-0.6B"
+"""That of the server."""
+
+ROUTES = {"/encode": "ids", "/tokenize": "tokens", "/v1/chat/completions/render": "token_ids"}
+"""What is asked, and the field of the answer with the ids."""
+
+SIZES = {"7 messages": (7, 2_700), "100 messages": (100, 290_000)}
+"""Messages and characters of a chat: some 570 and 65,000 ids."""
+
+CHATS = 64
+LARGE_CHATS = 8
+
+
+def library(rounds: int) -> dict[str, Any]:
+    """Measure the library and transformers on every template, in one process of the peers' environment."""
+    command = [str(peers.PYTHON), "-m", "benchmarks.chat_worker", str(data_dir()), str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr[-2000:])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def chats(size: str) -> list[list[dict[str, str]]]:
+    """Return distinct chats of one size."""
+    messages, characters = SIZES[size]
+    corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
+    count = CHATS if messages < 50 else LARGE_CHATS
+    step = (len(corpus) - characters) // count
+    return [chat_worker.chat(corpus[at * step :], messages, characters) for at in range(count)]
+
+
+def prove_equal(server: Server, artifact: Path, some: list[list[dict[str, str]]]) -> int:
+    """Refuse to go on if a route gives other ids than the library; return how many ids a chat has in the middle."""
+    from tokenizer_core import Tokenizer
+
+    tokenizer = Tokenizer.open(artifact)
+    counts = []
+    for messages in some:
+        for path, field in ROUTES.items():
+            expected = tokenizer.encode_chat(messages, add_generation_prompt=path != "/encode").ids.tolist()
+            answer = httpx.post(f"http://127.0.0.1:{server.port}{path}", json={"messages": messages}, timeout=60)
+            if answer.json().get(field) != expected:
+                raise SystemExit(f"{path} gives other ids than the library: no speed is shown")
+        counts.append(len(expected))
+    return int(statistics.median(counts))
+
+
+def over_http(directory: Path, rounds: int, seconds: int) -> dict[str, Any]:
+    """Measure all routes of one server on one core."""
+    first, *_, last = sorted(os.sched_getaffinity(0))
+    artifact = directory / "chats"
+    chat_worker.build(data_dir(), TEMPLATE).save(artifact, name="chats")
+    found: dict[str, Any] = {}
+    with servers.running("tokd", artifact, first, ("--worker", "false")) as server:
+        for size in SIZES:
+            some = chats(size)
+            ids = prove_equal(server, artifact, some)
+            bodies = directory / "chats.jsonl"
+            bodies.write_text("".join(json.dumps({"messages": each}) + "\n" for each in some), encoding="utf-8")
+            routes = {path: replace(server, kind=replace(server.kind, path=path)) for path in ROUTES}
+            taken: dict[str, list[serving.Taken]] = {path: [] for path in ROUTES}
+            for _ in range(rounds):
+                for path, one in routes.items():
+                    serving.settle({path: one})
+                    taken[path].append(serving.load_once(one, bodies, seconds, last))
+            if any(one.load["errors"] for loads in taken.values() for one in loads):
+                raise SystemExit("the server answered with errors under load: no speed is shown")
+            found[size] = {"ids": ids, **{path: serving.medians(loads) for path, loads in taken.items()}}
+    return found
+
+
+def table(document: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    on, by_template, http = document["machine"], document["library"]["templates"], document["http"]
+    equal = [one for one in by_template.values() if one["equal"]]
+    ours, theirs = (statistics.median(one[name] for one in equal) for name in ("tokd", "transformers"))
+    ratio = statistics.median(one["transformers"] / one["tokd"] for one in equal)
+    lines = [
+        f"A chat of seven messages to ids, one core of {on['cpu']}, processor time, median of the {len(equal)} of"
+        f" {len(by_template)} real templates that take the chat and have equal ids: tokd {ours:,.0f} µs,"
+        f" transformers {document['library']['version']} {theirs:,.0f} µs; {ratio:.1f} times.",
+        "",
+        report.row(["template", "ids", "tokd, µs", "transformers, µs", "times"]),
+        report.row(["---"] * 5),
+    ]
+    for name, one in by_template.items():
+        figures = ["", "", ""]
+        if one["equal"]:
+            figures = [f"{one['tokd']:,.0f}", f"{one['transformers']:,.0f}", f"{one['transformers'] / one['tokd']:.1f}"]
+        lines.append(report.row([name, str(one["ids"]) if one["equal"] else one["why"], *figures]))
+    lines += [
+        "",
+        f"Requests per second (p50 / p99 in ms; processor time of a request), the template {TEMPLATE}, distinct chats"
+        f" in turn, {document['generator']}; one worker on one core, the load on another; medians of"
+        f" {document['rounds']} rounds in turn.",
+        "",
+        report.row(["", *(f"{size}, {cells['ids']:,} ids" for size, cells in http.items())]),
+        report.row(["---"] * (len(http) + 1)),
+    ]
+    lines += [report.row([f"`{path}`", *(serving.shown(cells[path]) for cells in http.values())]) for path in ROUTES]
+    return "\n".join(lines)
+
+
+def main(*, short: bool) -> int:
+    """Measure, write ``results/chats.json`` and ``.md``, print the table; fail if no template has equal ids."""
+    peers.prepare()
+    print("measuring the library", file=sys.stderr)
+    found = library(5 if short else 25)
+    with tempfile.TemporaryDirectory() as name:
+        print("measuring the service", file=sys.stderr)
+        http = over_http(Path(name), 1 if short else 3, 2 if short else 4)
+    document = {
+        "machine": machine.describe(),
+        "library": found,
+        "http": http,
+        "rounds": 1 if short else 3,
+        "generator": f"{load.CONNECTIONS} connections from {load.generator()}",
+    }
+    text = table(document)
+    if not short:
+        report.write("chats", document, text)
+    print(text)
+    return int(not any(one["equal"] for one in found["templates"].values()))
