@@ -27,7 +27,7 @@ TEMPLATE = "Qwen-Qwen3-0.6B"
 ROUTES = {"/encode": "ids", "/tokenize": "tokens", "/v1/chat/completions/render": "token_ids"}
 """What is asked, and the field of the answer with the ids."""
 
-SIZES = {"7 messages": (7, 2_700), "100 messages": (100, 290_000)}
+SIZES = {"7 messages": (7, 2_400), "100 messages": (100, 290_000)}
 """Messages and characters of a chat: some 570 and 65,000 ids."""
 
 CHATS = 64

@@ -18,7 +18,7 @@ from service.http.fast_path import Plain
 from service.http.json_body import parser
 from service.http.response_json import Answer, Blocks, WrittenIds
 from service.registry.served import ServedTokenizer
-from service.request_log import Headers
+from service.request_log import Headers, Trace
 from service.routes.compat import prompts
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
@@ -63,6 +63,8 @@ _OVERLAID = ("add_generation_prompt", "continue_final_message")
 
 FINGERPRINT = b"tokd-fingerprint"
 """The header of answers: a member of the body would go on to the engine."""
+
+_GAP = b"\0"
 
 _UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
@@ -238,10 +240,51 @@ def answer(
         prompt = _cut(loaded, body, prompt)
         total += len(prompt.ids)
         blocks.add(b"," if at else b"")
-        write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id)
+        most = _max_tokens(loaded.max_model_len - len(prompt.ids), _wanted(loaded, body))
+        write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id, most)
     blocks.add(b"]" if is_list else b"")
-    fingerprint = state.engines.fingerprint(body.model, loaded).encode("ascii")
-    return Answer(blocks.finish(), total, loaded.hash, headers=((FINGERPRINT, fingerprint),))
+    return Answer(blocks.finish(), total, loaded.hash, headers=_fingerprint(state, loaded, body))
+
+
+def _fingerprint(state: State, loaded: ServedTokenizer, body: GenerationFields) -> Trace:
+    return ((FINGERPRINT, state.engines.fingerprint(body.model, loaded).encode("ascii")),)
+
+
+class Frame(NamedTuple):
+    """What an answer about one prompt is but for the id of the request, the ids, and the tokens that are left.
+
+    Attributes:
+        parts: what stands before, between and behind these three.
+        wanted: how many tokens are to be made at most, if that is said.
+    """
+
+    parts: tuple[bytes, bytes, bytes, bytes]
+    wanted: int | None
+    headers: Trace
+
+    def fill(self, loaded: ServedTokenizer, request_id: str, ids: bytes, count: int) -> Answer:
+        """Return the answer about a prompt of so many ids."""
+        before, behind_id, behind_ids, behind = self.parts
+        left = b"%d" % _max_tokens(loaded.max_model_len - count, self.wanted)
+        body = b"".join((before, orjson.dumps(request_id), behind_id, ids, behind_ids, left, behind))
+        return Answer([body], count, loaded.hash, headers=self.headers)
+
+
+def frame(state: State, loaded: ServedTokenizer, body: GenerationFields) -> Frame:
+    """Return what is the same for all prompts that come with equal fields.
+
+    Errors:
+        ``invalid_option``
+    """
+    refuse_unhonoured(body)
+    blocks = Blocks()
+    write = _sglang if state.engines.render(body.model, loaded.name) == "sglang" else _vllm
+    # Bytes that JSON cannot hold mark the places of what is filled in.
+    gap = orjson.Fragment(_GAP)
+    write(blocks, loaded, body, Prompt(WrittenIds(_GAP, 0)), gap, gap)
+    before, behind_id, behind_ids, behind = b"".join(map(bytes, blocks.finish())).split(_GAP)
+    parts = before, behind_id, behind_ids, behind
+    return Frame(parts, _wanted(loaded, body), _fingerprint(state, loaded, body))
 
 
 def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:
@@ -269,9 +312,12 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
     return prompt
 
 
-def _max_tokens(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> int:
-    left, wanted = loaded.max_model_len - len(prompt.ids), body.most_tokens()
-    wanted = loaded.generation.get("max_new_tokens") if wanted is None else wanted
+def _wanted(loaded: ServedTokenizer, body: GenerationFields) -> int | None:
+    wanted = body.most_tokens()
+    return loaded.generation.get("max_new_tokens") if wanted is None else wanted
+
+
+def _max_tokens(left: int, wanted: int | None) -> int:
     return left if wanted is None else min(left, wanted)
 
 
@@ -322,9 +368,16 @@ def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:
     return loaded.name if body.model is None else body.model
 
 
-def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
+def _vllm(
+    blocks: Blocks,
+    loaded: ServedTokenizer,
+    body: GenerationFields,
+    prompt: Prompt,
+    request_id: str | orjson.Fragment,
+    most: int | orjson.Fragment,
+) -> None:
     params = _sampling(loaded, body) | {
-        "max_tokens": _max_tokens(loaded, body, prompt),
+        "max_tokens": most,
         "output_kind": 1 if body.stream else 2,
         "skip_clone": True,
     }
@@ -354,10 +407,17 @@ def _vllm(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, promp
     blocks.add(b"," + orjson.dumps(rest)[1:])
 
 
-def _sglang(blocks: Blocks, loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt, request_id: str) -> None:
+def _sglang(
+    blocks: Blocks,
+    loaded: ServedTokenizer,
+    body: GenerationFields,
+    prompt: Prompt,
+    request_id: str | orjson.Fragment,
+    most: int | orjson.Fragment,
+) -> None:
     if (body.n or 1) > 1:
         raise ServiceError("invalid_option", "one answer a request is rendered; leave n out", "n")
-    params = _sampling(loaded, body) | {"max_new_tokens": _max_tokens(loaded, body, prompt)}
+    params = _sampling(loaded, body) | {"max_new_tokens": most}
     for name in ("bad_words", "skip_reading_prefix_cache"):
         del params[name]
     logprobs = body.logprobs_wanted()

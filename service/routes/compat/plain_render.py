@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import lru_cache
+from uuid import uuid4
+
 from service.errors import ServiceError
 from service.http.fast_path import Plain
 from service.http.json_body import parser
 from service.http.plain_chats import Chats
-from service.http.response_json import Answer, WrittenIds
+from service.http.response_json import Answer
 from service.registry.registry import Unopened
+from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes.compat import generation
-from service.routes.compat.generation import GenerationFields, Prompt
+from service.routes.compat.generation import Frame, GenerationFields
 from service.state import State
+
+MOST_FRAMES = 256
+"""Kinds of requests that are remembered: clients send the same parameters of sampling again and again."""
+
+MOST_CACHED_BYTES = 2 << 10
+"""Of what is remembered of one, as it was sent."""
 
 
 class PlainRender(Plain):
@@ -23,14 +34,19 @@ class PlainRender(Plain):
     """
 
     def __init__(self, state: State, model: type[GenerationFields], sent_id: str = "") -> None:
-        self._state, self._model, self._sent_id = state, model, sent_id
+        self._state, self._sent_id = state, sent_id
         self._chats = Chats(state.settings)
         self._parse = parser(model)
+        self._framed = lru_cache(MOST_FRAMES)(self._frame)
 
     def for_request(self, headers: Headers) -> Plain:
         """Return what answers a request with the id that its headers name."""
         sent = generation.sent_id(headers)
-        return PlainRender(self._state, self._model, sent) if sent else self
+        if not sent:
+            return self
+        named = copy(self)
+        named._sent_id = sent
+        return named
 
     def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
         """Answer a body; see ``Plain``."""
@@ -56,15 +72,21 @@ class PlainRender(Plain):
         if given is None or isinstance(given, str):
             return None
         ids, count, rest = given
+        make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
+        found = make(loaded, rest)
+        if found is None or not 0 < count <= loaded.max_model_len:
+            return None
+        frame, own_id = found
+        return frame.fill(loaded, f"chatcmpl-{self._sent_id or own_id or uuid4().hex}", ids, count)
+
+    def _frame(self, loaded: ServedTokenizer, rest: bytes) -> tuple[Frame, str | None] | None:
+        """Return what the answer is but for the ids, and the id of the request that the body has."""
         fields = self._parse(b'{%b"messages":[]}' % rest)
         if (
             fields.truncate_prompt_tokens is not None
             or fields.return_token_offsets
             or fields.block_hashes is not None
-            or state.engines.literals(fields.model, loaded.name) == "engine"
+            or self._state.engines.literals(fields.model, loaded.name) == "engine"
         ):
             return None
-        generation.refuse_unhonoured(fields)
-        found = [Prompt(WrittenIds(ids, count))]
-        request_id = generation.id_of(self._sent_id, fields)
-        return generation.answer(state, loaded, fields, found, f"chatcmpl-{request_id}")
+        return generation.frame(self._state, loaded, fields), fields.request_id

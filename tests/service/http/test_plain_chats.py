@@ -300,7 +300,7 @@ def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
     app = cast(Any, client.app)
     body = json.dumps({"messages": [{"role": "user", "content": "the fox"}]}).encode()
     for path in ROUTES:
-        found = app.fast_paths[path.encode()].answer([(b"content-type", b"application/json")], body)
+        found = app.fast_paths[path.encode()].answer([(b"content-type", b"application/json")], body, None)
         assert found is not None, path
         answer = client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 200
