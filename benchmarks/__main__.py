@@ -1,4 +1,4 @@
-"""``python -m benchmarks encode|http|chats|train|beside|memory|families|corpus [--short]``; ``encode`` also on texts."""
+"""``python -m benchmarks NAME [--short]``, see ``RUNS``; ``encode`` also on texts of your own."""
 
 from __future__ import annotations
 
