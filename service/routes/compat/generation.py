@@ -17,6 +17,7 @@ from service.errors import ServiceError
 from service.http.fast_path import Plain
 from service.http.json_body import parser
 from service.http.response_json import Answer, Blocks, WrittenIds
+from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, Trace
 from service.routes.compat import prompts
@@ -192,7 +193,7 @@ def named_by_header(
     def negotiate(headers: Headers) -> Handler:
         given = sent_id(headers)
         answers = None if plain is None else plain.for_request(headers)
-        return Handler(parse, lambda body: render(state, body, id_of(given, body)), plain=answers)
+        return Handler(parse, lambda body: render(state.current.state, body, id_of(given, body)), plain=answers)
 
     return negotiate
 
@@ -243,11 +244,11 @@ def answer(
         most = _max_tokens(loaded.max_model_len - len(prompt.ids), _wanted(loaded, body))
         write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id, most)
     blocks.add(b"]" if is_list else b"")
-    return Answer(blocks.finish(), total, loaded.hash, headers=_fingerprint(state, loaded, body))
+    return Answer(blocks.finish(), total, loaded.hash, headers=_fingerprint(state.engines, loaded, body))
 
 
-def _fingerprint(state: State, loaded: ServedTokenizer, body: GenerationFields) -> Trace:
-    return ((FINGERPRINT, state.engines.fingerprint(body.model, loaded).encode("ascii")),)
+def _fingerprint(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> Trace:
+    return ((FINGERPRINT, engines.fingerprint(body.model, loaded).encode("ascii")),)
 
 
 class Frame(NamedTuple):
@@ -270,7 +271,7 @@ class Frame(NamedTuple):
         return Answer([body], count, loaded.hash, headers=self.headers)
 
 
-def frame(state: State, loaded: ServedTokenizer, body: GenerationFields) -> Frame:
+def frame(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> Frame:
     """Return what is the same for all prompts that come with equal fields.
 
     Errors:
@@ -278,13 +279,13 @@ def frame(state: State, loaded: ServedTokenizer, body: GenerationFields) -> Fram
     """
     refuse_unhonoured(body)
     blocks = Blocks()
-    write = _sglang if state.engines.render(body.model, loaded.name) == "sglang" else _vllm
+    write = _sglang if engines.render(body.model, loaded.name) == "sglang" else _vllm
     # Bytes that JSON cannot hold mark the places of what is filled in.
     gap = orjson.Fragment(_GAP)
     write(blocks, loaded, body, Prompt(WrittenIds(_GAP, 0)), gap, gap)
     before, behind_id, behind_ids, behind = b"".join(map(bytes, blocks.finish())).split(_GAP)
     parts = before, behind_id, behind_ids, behind
-    return Frame(parts, _wanted(loaded, body), _fingerprint(state, loaded, body))
+    return Frame(parts, _wanted(loaded, body), _fingerprint(engines, loaded, body))
 
 
 def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:

@@ -11,6 +11,7 @@ from service.http.fast_path import Plain
 from service.http.json_body import parser
 from service.http.plain_chats import Chats
 from service.http.response_json import Answer
+from service.registry.engines import Engines
 from service.registry.registry import Unopened
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
@@ -34,7 +35,7 @@ class PlainRender(Plain):
     """
 
     def __init__(self, state: State, model: type[GenerationFields], sent_id: str = "") -> None:
-        self._state, self._sent_id = state, sent_id
+        self._current, self._sent_id = state.current, sent_id
         self._chats = Chats(state.settings)
         self._parse = parser(model)
         self._framed = lru_cache(MOST_FRAMES)(self._frame)
@@ -57,7 +58,7 @@ class PlainRender(Plain):
             return None
 
     def _answer(self, body: bytes, may_take_long: bool) -> Answer | None:
-        state, chats = self._state, self._chats
+        state, chats = self._current.state, self._chats
         loaded, reference = state.registry.default, None
         if not chats.takes(loaded, body, may_take_long):
             return None
@@ -73,20 +74,20 @@ class PlainRender(Plain):
             return None
         ids, count, rest = given
         make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
-        found = make(loaded, rest)
+        found = make(state.engines, loaded, rest)
         if found is None or not 0 < count <= loaded.max_model_len:
             return None
         frame, own_id = found
         return frame.fill(loaded, f"chatcmpl-{self._sent_id or own_id or uuid4().hex}", ids, count)
 
-    def _frame(self, loaded: ServedTokenizer, rest: bytes) -> tuple[Frame, str | None] | None:
+    def _frame(self, engines: Engines, loaded: ServedTokenizer, rest: bytes) -> tuple[Frame, str | None] | None:
         """Return what the answer is but for the ids, and the id of the request that the body has."""
         fields = self._parse(b'{%b"messages":[]}' % rest)
         if (
             fields.truncate_prompt_tokens is not None
             or fields.return_token_offsets
             or fields.block_hashes is not None
-            or self._state.engines.literals(fields.model, loaded.name) == "engine"
+            or engines.literals(fields.model, loaded.name) == "engine"
         ):
             return None
-        return generation.frame(self._state, loaded, fields), fields.request_id
+        return generation.frame(engines, loaded, fields), fields.request_id

@@ -23,7 +23,7 @@ from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render_chat
 from service.routes.count import count
 from service.routes.encode import encode
-from service.state import State
+from service.state import Current, State
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, call, tokenizer
 from tests.core.chat.test_forging import attacks, chats
 from tests.service.conftest import MakeClient, state_of
@@ -52,7 +52,8 @@ def both(make_client: MakeClient) -> Both:
     def routes(template: str) -> dict[str, tuple[Any, Callable[[bytes], Any]]]:
         loaded = ServedTokenizer(tokenizer(template), template)
         registry = cast(Registry, SimpleNamespace(default=loaded, get=lambda _: loaded, of_model=lambda _: loaded))
-        own: State = replace(state, registry=registry)
+        own: State = replace(state, registry=registry, current=Current())
+        own.current.state = own
         limits = own.settings
         parse_encode = own.requests.to_encode.model_validate_json
         parse_count = own.requests.to_count.model_validate_json
