@@ -17,11 +17,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
-import orjson
 
 from service.client import calls
 from service.client import jobs as job_calls
@@ -37,7 +35,7 @@ from service.client.answers import (
     Rendered,
     TokenizerInfo,
 )
-from service.client.arguments import headers_of, timeout_of, transport_of, url_of, whole_of
+from service.client.arguments import transport_of, whole_of
 from service.client.batches import in_parts
 from service.client.call import Call
 from service.client.errors import (
@@ -49,14 +47,12 @@ from service.client.errors import (
     TimedOut,
     TooLarge,
     Unreachable,
-    from_answer,
     no_answer,
-    not_tokd,
 )
 from service.client.jobs import EventReader
 from service.client.pauses import pause_after
-from service.http.media import JSON
-from tokenizer_core import InvalidOption, TokdError
+from service.client.transfer import connection_of, read, request_of, require_open, stream_timeout
+from tokenizer_core import TokdError
 
 __all__ = [
     "Answer",
@@ -87,8 +83,6 @@ SECONDS = 30.0
 TRIES = 3
 CONCURRENCY = 32
 """httpx looks at every connection with every request: twice as many make each request dearer and none faster."""
-
-QUIET_SECONDS = 60.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -180,9 +174,9 @@ class Client(_Methods):
     ) -> None:
         self._tries = whole_of(tries, "tries")
         self._turns = threading.Semaphore(whole_of(concurrency, "concurrency", least=1))
-        self._stream_timeout = _stream_timeout(timeout)
-        connection = _connection(url, timeout, headers, key, concurrency)
-        self._http = httpx.Client(**connection, transport=transport_of(transport, httpx.BaseTransport))
+        self._stream_timeout = stream_timeout(timeout)
+        options = connection_of(url, timeout, headers, key, concurrency)
+        self._http = httpx.Client(**options, transport=transport_of(transport, httpx.BaseTransport))
 
     def send(self, call: Call[T]) -> T:
         """Send a call, in parts if it is large and again if the service is saturated, and read its answer."""
@@ -204,7 +198,7 @@ class Client(_Methods):
 
     def _send(self, call: Call[T]) -> T:
         with self._turns, ExitStack() as files:
-            request = _request(self._http, call, files)
+            request = request_of(self._http, call, files)
             for attempt in itertools.count(1):
                 try:
                     answer = self._http.send(request)
@@ -214,13 +208,13 @@ class Client(_Methods):
                 if seconds is None:
                     break
                 time.sleep(seconds)
-        return _read(call, answer)
+        return read(call, answer)
 
     def events(self, job_id: str) -> Iterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
         reader = EventReader(job_id, self._tries)
         while True:
-            _require_open(self._http)
+            require_open(self._http)
             try:
                 with self._http.stream(
                     "GET", reader.path, headers=reader.headers, timeout=self._stream_timeout
@@ -275,9 +269,9 @@ class AsyncClient(_Methods):
     ) -> None:
         self._tries = whole_of(tries, "tries")
         self._turns = asyncio.Semaphore(whole_of(concurrency, "concurrency", least=1))
-        self._stream_timeout = _stream_timeout(timeout)
-        connection = _connection(url, timeout, headers, key, concurrency)
-        self._http = httpx.AsyncClient(**connection, transport=transport_of(transport, httpx.AsyncBaseTransport))
+        self._stream_timeout = stream_timeout(timeout)
+        options = connection_of(url, timeout, headers, key, concurrency)
+        self._http = httpx.AsyncClient(**options, transport=transport_of(transport, httpx.AsyncBaseTransport))
 
     async def send(self, call: Call[T]) -> T:
         """Send a call, in parts if it is large and again if the service is saturated, and read its answer."""
@@ -300,7 +294,7 @@ class AsyncClient(_Methods):
     async def _send(self, call: Call[T]) -> T:
         async with self._turns:
             with ExitStack() as files:
-                request = _request(self._http, call, files)
+                request = request_of(self._http, call, files)
                 for attempt in itertools.count(1):
                     try:
                         answer = await self._http.send(request)
@@ -310,13 +304,13 @@ class AsyncClient(_Methods):
                     if seconds is None:
                         break
                     await asyncio.sleep(seconds)
-        return _read(call, answer)
+        return read(call, answer)
 
     async def events(self, job_id: str) -> AsyncIterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
         reader = EventReader(job_id, self._tries)
         while True:
-            _require_open(self._http)
+            require_open(self._http)
             try:
                 async with self._http.stream(
                     "GET", reader.path, headers=reader.headers, timeout=self._stream_timeout
@@ -353,70 +347,3 @@ class AsyncClient(_Methods):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-def _connection(
-    url: str, timeout: float, headers: Mapping[str, str] | None, key: str | None, concurrency: int
-) -> dict[str, Any]:
-    """Check what both kinds of client are given, and return it as both of httpx's take it."""
-    return {
-        "base_url": url_of(url),
-        # A request has its turn when it wants a connection, and streams of events are few: none waits for another.
-        "timeout": httpx.Timeout(timeout_of(timeout), pool=None),
-        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=concurrency),
-        "headers": headers_of(headers, key),
-    }
-
-
-def _stream_timeout(timeout: float) -> httpx.Timeout:
-    """Return the timeouts of a stream of events, which may be quiet for a quarter of a minute."""
-    seconds = timeout_of(timeout)
-    return httpx.Timeout(seconds, read=max(seconds, QUIET_SECONDS), pool=None)
-
-
-def _request(http: httpx.Client | httpx.AsyncClient, call: Call[Any], files: ExitStack) -> httpx.Request:
-    """Return what httpx sends; what is opened for it is closed with ``files``."""
-    _require_open(http)
-    content = _body(call, files)
-    content["headers"] = {**content.get("headers", {}), **(call.headers or {})}
-    try:
-        return http.build_request(call.method, call.path, **content)
-    except httpx.InvalidURL as error:
-        raise InvalidOption(f"the request has no URL: {error}") from error
-
-
-def _require_open(http: httpx.Client | httpx.AsyncClient) -> None:
-    if http.is_closed:
-        raise Unreachable("the client is closed; open another")
-
-
-def _body(call: Call[Any], files: ExitStack) -> dict[str, Any]:
-    if call.form is not None:
-        parts: list[tuple[str, Any]] = [(name, (None, data)) for name, data in call.form.items()]
-        parts += [("corpus", (_file_name(path), files.enter_context(path.open("rb")))) for path in call.files]
-        return {"files": parts}
-    if call.body is None:
-        return {}
-    if isinstance(call.body, bytes):
-        return {"content": call.body, "headers": {"content-type": call.accept, "accept": call.accept}}
-    return {"content": calls.to_json(call.body), "headers": {"content-type": JSON, "accept": call.accept}}
-
-
-def _file_name(path: Path) -> str:
-    # The name of a file is bytes that need not be UTF-8; in a form it must be text.
-    return path.name.encode(errors="replace").decode()
-
-
-def _read(call: Call[T], answer: httpx.Response) -> T:
-    if answer.status_code == 204:
-        return call.read(None)
-    if answer.status_code in (200, 201, 202):
-        is_json = call.accept == JSON
-        if not is_json and answer.headers.get("content-type") != call.accept:
-            # Any bytes could be read as ids or as an archive.
-            raise not_tokd(answer)
-        try:
-            return call.read(orjson.loads(answer.content) if is_json else answer)
-        except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValueError) as error:
-            raise not_tokd(answer) from error
-    raise from_answer(answer)

@@ -20,6 +20,7 @@ from service.routes import chats, continued_chats
 from service.routes.hashed_blocks import hashed
 from service.routes.json_route import PROBLEM_RESPONSES, Endpoint, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
+from service.routes.shaping import shape
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
 from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING
@@ -33,9 +34,6 @@ from tokenizer_core import (
     Side,
     TokdError,
     Tokenizer,
-    pad_id_of,
-    padded_width,
-    shape_rows,
 )
 
 IGNORED_LABEL = -100
@@ -194,7 +192,7 @@ def _encode_shaped(
     else:
         rows = encode_rows(tokenizer, request, threads, sampling)
     try:
-        shaped = _shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
+        shaped = shape(tokenizer, rows, request, max_ids, has_frame=request.add_special_tokens)
     except TokdError as error:
         raise from_core(error) from error
 
@@ -244,7 +242,7 @@ def _encode_pairs(
         unit=None if {"spans", "truncated"}.isdisjoint(parts) else "char",
     )
     try:
-        shaped = _shape(tokenizer, [pair.ids for pair in encoded], request, max_ids, has_frame=False)
+        shaped = shape(tokenizer, [pair.ids for pair in encoded], request, max_ids, has_frame=False)
     except TokdError as error:
         raise from_core(error) from error
 
@@ -270,57 +268,6 @@ def _part_of_pair(part: str, tokenizer: Tokenizer, row: Row, pair: EncodedPair, 
             return truncated(pair, side)
         case _:
             return _PARTS[part](tokenizer, row)
-
-
-def _shape(
-    tokenizer: Tokenizer, rows: Sequence[Ids], request: EncodeRequest, max_ids: int, *, has_frame: bool
-) -> tuple[Row, ...]:
-    """Truncate and pad rows as a request asks for, but never to more ids than the server takes.
-
-    Args:
-        has_frame: whether every row stands between the tokenizer's own special tokens, which are not cut.
-    """
-    _refuse_much_padding(rows, request, max_ids)
-    return shape_rows(
-        rows,
-        max_length=request.max_length,
-        truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
-        padding=request.padding,
-        padding_side=request.padding_side or tokenizer.settings.padding_side,
-        pad_to_multiple_of=request.pad_to_multiple_of,
-        pad_id=_pad_id(tokenizer, request),
-        prefix=len(tokenizer.config.prefix_ids) if has_frame else 0,
-        suffix=len(tokenizer.config.suffix_ids) if has_frame else 0,
-    )
-
-
-def _pad_id(tokenizer: Tokenizer, request: EncodeRequest) -> int | None:
-    if request.pad_token is not None:
-        return pad_id_of(request.pad_token, tokenizer.added_tokens)
-    if tokenizer.pad_id is None and request.padding != "none":
-        raise ServiceError(
-            "invalid_option",
-            'this tokenizer names no pad token; name one of its added tokens as pad_token, set padding to "none", or '
-            "give the tokenizer one with tokd import --pad-token",
-            "padding",
-        )
-    return tokenizer.pad_id
-
-
-def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
-    lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
-    width = padded_width(
-        lengths,
-        padding=request.padding,
-        max_length=request.max_length,
-        pad_to_multiple_of=request.pad_to_multiple_of,
-    )
-    if width * len(rows) > max(max_ids, sum(lengths)):
-        raise ServiceError(
-            "too_many_ids",
-            f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts",
-            "padding",
-        )
 
 
 def _truncated(row: Row, spans: Array) -> dict[str, Any] | None:
@@ -372,7 +319,7 @@ def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State,
         return (_part(part, tokenizer, row, chat, request) for row, chat in zip(shaped, encoded, strict=True))
 
     try:
-        shaped = _shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
+        shaped = shape(tokenizer, rows, request, state.settings.max_ids, has_frame=False)
         unused = chats.unused(request, [chat.rendered for chat in encoded])
         fields: Rows = {**{part: made(part) for part in request.parts}, **unused, **_hashed(request, shaped)}
         total = sum(row.count for row in shaped)

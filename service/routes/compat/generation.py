@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
-from pydantic import BaseModel, Field, FiniteFloat
 
 from service.errors import ServiceError
 from service.http.fast_path import Plain
@@ -21,19 +20,12 @@ from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, Trace
 from service.routes.compat import prompts
+from service.routes.compat.generation_models import GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
 from service.routes.texts import Array, Ids
-from service.schemas.block_hashes import BLOCK_HASHES, BlockHashesOfRow
 from service.schemas.fields import Object
-from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
 from service.state import State
-from tokenizer_core import Side
-
-_MAX_INTEGER = (1 << 63) - 1
-
-Integer = Annotated[int, Field(ge=-_MAX_INTEGER - 1, le=_MAX_INTEGER)]
-"""What engines and writers of JSON take for a whole number."""
 
 _SAMPLING: dict[str, Any] = {
     "presence_penalty": 0.0,
@@ -69,99 +61,6 @@ _GAP = b"\0"
 
 _UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
-
-
-class GenerationFields(RequestBody):
-    """What is generated, beside the prompt. Fields that are not named here are ignored."""
-
-    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    request_id: str | None = Field(None, description="The id of the answer, unless there is a header `X-Request-Id`.")
-    truncate_prompt_tokens: int | None = Field(
-        None, ge=-1, description="Keep so many ids of the prompt; -1 is as many as the model takes."
-    )
-    truncation_side: Side | None = Field(
-        None, description="Keep the last ids (`left`) or the first (`right`); the default is the tokenizer's."
-    )
-    return_token_offsets: bool | None = Field(None, description="Also return the span of each id in code points.")
-    stream: bool | None = Field(None, description="Copied, and the engine's kind of output.")
-    stream_options: Object | None = None
-    cache_salt: str | None = Field(None, min_length=1, max_length=1024)
-    priority: Integer | None = None
-    kv_transfer_params: Object | None = None
-    ec_transfer_params: Object | None = None
-    n: Integer | None = None
-    presence_penalty: FiniteFloat | None = None
-    frequency_penalty: FiniteFloat | None = None
-    repetition_penalty: FiniteFloat | None = None
-    temperature: FiniteFloat | None = None
-    top_p: FiniteFloat | None = None
-    top_k: Integer | None = None
-    min_p: FiniteFloat | None = None
-    seed: Integer | None = None
-    stop: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = None
-    stop_token_ids: list[Integer] | None = None
-    bad_words: list[str] | None = None
-    min_tokens: Integer | None = None
-    ignore_eos: bool | None = None
-    include_stop_str_in_output: bool | None = None
-    skip_special_tokens: bool | None = None
-    spaces_between_special_tokens: bool | None = None
-    prompt_logprobs: Integer | None = None
-    structured_outputs: Object | None = None
-    block_hashes: Object | None = BLOCK_HASHES
-    use_beam_search: bool | None = Field(None, description="Refused.")
-    chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
-    required_prefix_token_ids: Any = Field(None, description="Refused.")
-    prompt_embeds: Any = Field(None, description="Refused.")
-
-    def most_tokens(self) -> int | None:
-        """Return how many tokens the caller wants at most."""
-        return None
-
-    def logprobs_wanted(self) -> int | None:
-        """Return how many alternatives of each token the caller wants."""
-        return None
-
-
-class GenerateRequest(BaseModel):
-    """What an engine generates from, as vLLM has it."""
-
-    request_id: str
-    token_ids: list[int]
-    token_offsets: list[tuple[int, int]] | None
-    features: None
-    content_parts: None
-    sampling_params: Object
-    model: str
-    reasoning_ended: None
-    reasoning_parser_kwargs: None
-    return_token_ids: None
-    output_mode: Literal["tokens"]
-    stream: bool
-    stream_options: Object | None
-    cache_salt: str | None
-    priority: int
-    kv_transfer_params: Object | None
-    ec_transfer_params: Object | None
-    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
-
-
-class SglangGenerateRequest(BaseModel):
-    """The same as sglang-renderer has it, for models of the setting `render`."""
-
-    rid: str
-    input_ids: list[int]
-    sampling_params: Object
-    stream: bool
-    return_logprob: bool
-    logprob_start_len: int
-    top_logprobs_num: int
-    return_hidden_states: bool
-    model: str
-    cache_salt: str | None
-    extra_key: None
-    priority: int
-    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
 
 
 class Prompt(NamedTuple):

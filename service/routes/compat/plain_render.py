@@ -16,7 +16,8 @@ from service.registry.registry import Unopened
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
 from service.routes.compat import generation
-from service.routes.compat.generation import Frame, GenerationFields
+from service.routes.compat.generation import Frame
+from service.routes.compat.generation_models import GenerationFields
 from service.state import State
 
 MOST_FRAMES = 256

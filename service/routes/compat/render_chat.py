@@ -10,7 +10,8 @@ from pydantic import Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
+from service.routes.compat.generation import Prompt
+from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.variables import Variables
 from service.routes.json_route import post

@@ -11,7 +11,8 @@ from service.errors import ServiceError, from_core
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.compat import generation, prompts, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
+from service.routes.compat.generation import Prompt
+from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.json_route import post
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, either, list_of, narrow

@@ -10,7 +10,8 @@ from pydantic import Field
 from service.http.response_json import Answer
 from service.routes.compat import anthropic, generation, vllm
 from service.routes.compat.anthropic import AnthropicRequest
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Prompt
+from service.routes.compat.generation import Prompt
+from service.routes.compat.generation_models import GenerateRequest, GenerationFields
 from service.routes.compat.parts import Uncountable
 from service.routes.compat.variables import FIELD
 from service.routes.json_route import post

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from service.http.response_json import Answer
 from service.routes.compat import generation, openai, openai_items, vllm
-from service.routes.compat.generation import GenerateRequest, GenerationFields, Integer, Prompt
+from service.routes.compat.generation import Prompt
+from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
 from service.routes.compat.parts import Uncountable
 from service.routes.compat.variables import FIELD

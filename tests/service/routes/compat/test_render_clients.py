@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.routes.compat.generation import GenerateRequest
+from service.routes.compat.generation_models import GenerateRequest
 from tests.service.conftest import SPECIALS, TEXTS
 from tests.support.server import RunServer
 from tests.support.tokenizers import write_layout

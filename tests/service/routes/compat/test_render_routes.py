@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
-from service.routes.compat.generation import GenerateRequest, SglangGenerateRequest
+from service.routes.compat.generation_models import GenerateRequest, SglangGenerateRequest
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 from tests.service.conftest import MakeClient
