@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict, Unpack
 
 from tokenizer_core import artifact, loading
 from tokenizer_core._kernel import CACHE_BYTES, Pipeline, StreamDecoder
@@ -20,8 +20,6 @@ from tokenizer_core.results import EncodedBatch, Offsets, Segmentation
 from tokenizer_core.tokenizer_facts import TokenizerFacts
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     import numpy as np
     import numpy.typing as npt
 

@@ -20,8 +20,7 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
-from service.schemas.fields import SAMPLING
-from tokenizer_core import ReservedLiteral, Tokenizer, Unit
+from tokenizer_core import ReservedLiteral, SamplingOptions, Tokenizer, Unit
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise usage("--unit needs --offsets or --table")
     if args.table and args.json:
         raise usage("--table is for the eye; give --offsets --json")
-    sampling = {name: value for name in SAMPLING if (value := getattr(args, name)) is not None}
+    sampling = {name: value for name in SamplingOptions.__annotations__ if (value := getattr(args, name)) is not None}
     if sampling and (args.count or args.offsets or args.table or args.best):
         raise usage(f"--{next(iter(sampling))} does not go with --count, --offsets, --table and --best")
     if args.text is not None and args.file is not None:

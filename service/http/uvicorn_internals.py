@@ -14,7 +14,7 @@ VERSIONS = "0.54"
 """Those that ``pyproject.toml`` takes."""
 
 _PROTOCOL = """
-    _start_asgi_task app connection_lost connection_made connections cycle data_received eof_received
+    _start_asgi_task app client connection_lost connection_made connections cycle data_received eof_received
     expect_100_continue flow headers logger loop on_body on_header on_headers_complete on_message_begin
     on_message_complete on_response_complete on_url parser pause_writing pipeline resume_writing scope send_400_response
     server_state shutdown timeout_keep_alive timeout_keep_alive_handler timeout_keep_alive_task transport

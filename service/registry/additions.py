@@ -64,9 +64,10 @@ class Additions:
         """
         try:
             data = json.loads(self._file.read_bytes())
-        except FileNotFoundError:
-            return Served()
         except (OSError, ValueError) as error:
+            if self.signature() is None:
+                # What is no directory for it at all, the store of jobs names.
+                return Served()
             raise InvalidSetting("trained", f"has {self._file}, which cannot be read: {error}") from None
         tables: list[Any] = [data.get(name) if isinstance(data, dict) else None for name in ("tokenizers", "aliases")]
         for table in tables:

@@ -157,7 +157,8 @@ def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
     app.state.changes = Changes(state.settings, app.exchange, app.state.job_access)  # type: ignore[attr-defined]
     binary = {"schema": {"type": "string", "format": "binary"}}
-    json = {"schema": AddTokenizerRequest.model_json_schema()}
+    taken = {"summary": "a name that is taken is refused", "value": {"name": "base", "source": "base"}}
+    json = {"schema": AddTokenizerRequest.model_json_schema(), "examples": {"taken": taken}}
     bodies = {"application/json": json, **dict.fromkeys(ARCHIVES, binary)}
     app.post(
         "/tokenizers",
@@ -166,7 +167,8 @@ def mount(app: FastAPI, state: State) -> None:
         responses=PROBLEM_RESPONSES,
         openapi_extra={"requestBody": {"required": True, "content": bodies}},
     )(add_tokenizer)
-    alias = {"application/json": {"schema": AliasRequest.model_json_schema()}}
+    named = {"summary": "an alias is no name that is taken", "value": {"tokenizer": "base"}}
+    alias = {"application/json": {"schema": AliasRequest.model_json_schema(), "examples": {"taken": named}}}
     app.put(
         "/tokenizers/{ref:reference}",
         response_model=TokenizerInfo,

@@ -27,7 +27,8 @@ def _methods(route: object) -> set[str]:
     return route.methods or set()
 
 
-def test_every_route_has_its_need_and_every_need_its_route(client: TestClient) -> None:
+def test_every_route_has_its_need_and_every_need_its_route(make_client: MakeClient) -> None:
+    client = make_client(check_uploads=True)
     assert isinstance(client.app, App)
     declared = [route.path_format for route in client.app.routes if isinstance(route, Route)]
     assert len(declared) == len(client.app.routes)

@@ -140,7 +140,7 @@ def test_the_nearest_command_or_option_is_named(
     assert f"; did you mean {near!r}?; see tokd" in capsysbinary.readouterr().err.decode()
 
 
-@pytest.mark.parametrize("command", ["zzzz", "encode hi -x", "encode hi --zzzz", "check x --artifact y"])
+@pytest.mark.parametrize("command", ["zzzz", "encode hi -x", "encode hi --zzzz", "inspect x --artifact y"])
 def test_no_command_or_option_is_named_where_none_is_near(
     capsysbinary: pytest.CaptureFixture[bytes], command: str
 ) -> None:

@@ -39,7 +39,7 @@ NO_WORDS = "\u2620\u2621\u2622"
         # The answer exceeds the limit only together with the rows that it is made of.
         ("/encode", {"text": NO_WORDS * 200, "return": ["truncated"]}),
         ("/encode", {"text": [NO_WORDS] * 600, "return": ["count", "labels"], "max_length": 1}),
-        ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 200}], "return": ["count"]}),
+        ("/encode", {"messages": [{"role": "user", "content": NO_WORDS * 200}], "return": ["truncated"]}),
         ("/offsets", {"messages": [{"role": "user", "content": NO_WORDS * 90}]}),
     ],
 )
