@@ -47,11 +47,13 @@ def forms(page: Page) -> list[Any]:
 
 def test_every_route_has_an_example_that_runs_and_is_answered_readably(reading: Page) -> None:
     for form in forms(reading):
-        form.get_by_role("button", name="Send").click()
+        method, path = form.get_attribute("data-method"), form.get_attribute("data-path")
+        # A job that is submitted once more would not have ended when its artifact is asked for.
+        if (method, path) != ("POST", "train-job"):
+            form.get_by_role("button", name="Send").click()
         output = form.locator("output pre")
         expect(output).to_be_visible(timeout=60_000)
         status, _, answer = output.inner_text().partition("\n")
-        method, path = form.get_attribute("data-method"), form.get_attribute("data-path")
         # The job of the examples has ended, and their names are taken.
         is_refused = method in ("PUT", "DELETE") or (method, path) == ("POST", "tokenizers")
         assert status in ({"409"} if is_refused else {"200", "202", "204"}), (path, answer)
