@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from service.http import media
 from service.routes.compat import (
     anthropic,
-    generation,
+    generation_models,
     openai,
     render_chat,
     render_completions,
@@ -55,10 +55,10 @@ DROP_INS = {
     "/v1/detokenize": sglang.SglangDetokenizeAnswer,
     "/v1/responses/input_tokens": openai.OpenaiCountAnswer,
     "/v1/messages/count_tokens": anthropic.AnthropicCountAnswer,
-    render_chat.PATH: generation.GenerateRequest,
+    render_chat.PATH: generation_models.GenerateRequest,
     render_completions.PATH: render_completions.GenerateRequests,
-    render_messages.PATH: generation.GenerateRequest,
-    render_responses.PATH: generation.GenerateRequest,
+    render_messages.PATH: generation_models.GenerateRequest,
+    render_responses.PATH: generation_models.GenerateRequest,
 }
 
 PROBES = ("/healthz", "/metrics", "/health", "/ping", "/version", "/_sglang_renderer/ready")
