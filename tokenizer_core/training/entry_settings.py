@@ -215,7 +215,29 @@ class WordPieceSettings(EntrySettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordSettings(EntrySettings):
+class FrequentSettings(EntrySettings):
+    """What vocabularies of whole pieces have in common."""
+
+    def model(self, unk: int) -> Model:
+        return WordLevel(unk=unk)
+
+    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+        """Take the most frequent pieces, which come first in counts."""
+        del threads
+        literals = {literal.encode() for literal in self.literals}
+        found = [
+            piece
+            # A literal is not counted, but a normalizer may make one of other text.
+            for piece, count in pieces.items(0, tokens + len(literals))
+            if count >= self.min_frequency and piece not in literals
+        ][:tokens]
+        if on_merges is not None:
+            on_merges(len(found), tokens, [], None)
+        return Learned(Start(()), found, [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordSettings(FrequentSettings):
     """Settings of a vocabulary of whole words: the most frequent ones, of equals the least in UTF-8.
 
     Args:
@@ -238,16 +260,9 @@ class WordSettings(EntrySettings):
     def decoders(self) -> tuple[DecoderStage, ...]:
         return (Join("spaced"),)
 
-    def model(self, unk: int) -> Model:
-        return WordLevel(unk=unk)
-
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
-        del threads
-        return _most_frequent(self, pieces, tokens, on_merges)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CharacterSettings(EntrySettings):
+class CharacterSettings(FrequentSettings):
     """Settings of a vocabulary of single characters: the most frequent ones, of equals the least in UTF-8."""
 
     name: ClassVar[str] = "character"
@@ -259,27 +274,6 @@ class CharacterSettings(EntrySettings):
     @property
     def decoders(self) -> tuple[DecoderStage, ...]:
         return (Join("fuse"),)
-
-    def model(self, unk: int) -> Model:
-        return WordLevel(unk=unk)
-
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
-        del threads
-        return _most_frequent(self, pieces, tokens, on_merges)
-
-
-def _most_frequent(settings: EntrySettings, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None) -> Learned:
-    """Take the most frequent pieces, which come first in counts."""
-    literals = {literal.encode() for literal in settings.literals}
-    found = [
-        piece
-        # A literal is not counted, but a normalizer may make one of other text.
-        for piece, count in pieces.items(0, tokens + len(literals))
-        if count >= settings.min_frequency and piece not in literals
-    ][:tokens]
-    if on_merges is not None:
-        on_merges(len(found), tokens, [], None)
-    return Learned(Start(()), found, [])
 
 
 def _rewrite(name: Any) -> Rewrite:

@@ -75,6 +75,16 @@ def test_what_is_packed_unpacks_to_the_same(parts: list[bytes], coding: Any, ste
     assert unpack(coding, chunks, 1 << 20) == b"".join(parts)
 
 
+@pytest.mark.parametrize("coding", PACKED)
+def test_a_body_of_several_megabytes_unpacks_to_the_same(coding: Any) -> None:
+    data = b"".join(b"%d the quick brown fox\n" % number for number in range(200_000)) + bytes(3 << 20)
+    packed = PACKED[coding](data)
+    chunks = [packed[at : at + (1 << 16)] for at in range(0, len(packed), 1 << 16)]
+    assert unpack(coding, chunks, len(data)) == data
+    with pytest.raises(ServiceError, match="more than"):
+        unpack(coding, chunks, len(data) - 1)
+
+
 @pytest.mark.parametrize(
     ("accepted", "coding"),
     [

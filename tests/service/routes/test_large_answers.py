@@ -50,6 +50,14 @@ def test_answer_that_can_never_be_held_is_refused(make_client: MakeClient, path:
     assert client.post("/count", json={"text": NO_WORDS * 100}).json()["count"] >= 900
 
 
+def test_the_count_of_a_chat_is_made_without_rows_that_could_be_too_much(make_client: MakeClient) -> None:
+    client = make_client(max_body_bytes=16_000, max_held_bytes=16_000, inline_bytes=0)
+    chat = [{"role": "user", "content": NO_WORDS * 200}]
+    counted = client.post("/encode", json={"messages": chat, "return": ["count"]})
+    whole = make_client().post("/encode", json={"messages": chat})
+    assert counted.json()["count"] == len(whole.json()["ids"])
+
+
 @pytest.fixture
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts of all chats that are rendered from now on."""
