@@ -42,11 +42,16 @@ def require_name(name: str, path: str, *, model: bool = False) -> None:
 
 
 class Unopened(Exception):
-    """A tokenizer may have this name or hash, but it is not open; ``open`` does that, and waits for the disk."""
+    """A tokenizer may have this name or hash, but it is not open; ``open`` does that, and waits for the disk.
 
-    def __init__(self, reference: str, open: Callable[[], None]) -> None:
+    Args:
+        missing: the error where each opening only finds that there is something newer: what is served changes all the
+            time, and this name is in none of what was opened. ``None`` for a tokenizer that is there.
+    """
+
+    def __init__(self, reference: str, open: Callable[[], None], missing: ServiceError | None = None) -> None:
         super().__init__(reference)
-        self.reference, self.open = reference, open
+        self.reference, self.open, self.missing = reference, open, missing
 
 
 class Registry:
@@ -129,7 +134,7 @@ class Registry:
         if found is None:
             refresh = self._newer()
             if refresh is not None:
-                raise Unopened(reference, refresh)
+                raise Unopened(reference, refresh, missing())
             # Last, so that no job takes a name from an operator's pattern.
             found = self._find_trained_name(reference, missing)
         return found

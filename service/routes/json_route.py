@@ -273,13 +273,18 @@ async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
     """Do work; if it needs a trained tokenizer that is not open, open that in a thread, once for all, and try again.
 
     Errors:
+        ``tokenizer_not_found``: it was in none of several states that were taken up one after another.
         ``saturated``: so many others are wanted at once that this one never stays open.
     """
+    found: ServiceError | None = None
     for _ in range(_OPENINGS):
         try:
             return await work()
-        except Unopened as missing:
-            await limits.once(missing.reference, missing.open)
+        except Unopened as unopened:
+            found = unopened.missing
+            await limits.once(unopened.reference, unopened.open)
+    if found is not None:
+        raise found
     raise saturated("more trained tokenizers are wanted at once than stay open")
 
 

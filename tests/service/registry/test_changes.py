@@ -23,7 +23,7 @@ from fastapi.testclient import TestClient
 
 from service.auth import SCOPES, entry, new_key
 from service.settings import Settings
-from tests.service.conftest import MakeClient, app_of
+from tests.service.conftest import MakeClient, app_of, state_of
 from tests.service.problems import assert_problem
 from tests.support.server import RunServer, Server, running
 from tests.support.waiting import until
@@ -283,6 +283,12 @@ def test_a_watched_directory_is_followed(make_client: MakeClient, sources: Path,
     (watched / "one" / "manifest.json").unlink()
     follow()
     assert ids_of(client, "seen") == "tokenizer_not_found"
+
+
+def test_a_name_in_none_of_many_newer_states_is_unknown(changing: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As where tokenizers come and go faster than a request looks.
+    monkeypatch.setattr(state_of(changing).registry, "_newer", lambda: lambda: None)
+    assert ids_of(changing, "nowhere") == "tokenizer_not_found"
 
 
 @contextmanager
