@@ -19,7 +19,9 @@ TESTS = ROOT / "tests"
 
 SCENARIOS = {
     "art-template-drift": "core/formats/test_hf_settings.py::test_two_different_templates_are_refused",
-    "art-vocab-hash": "core/test_artifact.py::test_one_changed_byte_is_a_hash_mismatch_before_anything_is_parsed",
+    "art-vocab-hash": (
+        "core/artifact/test_artifact.py::test_one_changed_byte_is_a_hash_mismatch_before_anything_is_parsed"
+    ),
     "inj-unknown-kwarg": "service/http/test_bad_input.py::test_bad_body_is_refused_with_its_place",
     "svc-422-amplification": "service/http/test_bad_input.py::test_error_is_small_however_many_entries_are_wrong",
     "svc-fork-after-threads": "core/encoding/test_concurrency.py::test_a_fork_after_a_batch_finishes",
@@ -47,8 +49,8 @@ SCENARIOS = {
         "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field"
     ),
     "trainsvc-vocab-0": "core/training/test_train.py::test_bad_settings_fail_before_any_work_with_their_field",
-    "upload-317695": "core/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
-    "upload-8d1eb2": "core/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
+    "upload-317695": "core/artifact/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
+    "upload-8d1eb2": "core/artifact/test_artifact.py::test_directories_links_and_pipes_in_a_files_place_are_refused",
     "upload-a4524b": "core/training/test_bounds.py::test_a_link_that_is_made_after_the_look_is_refused",
 }
 

@@ -1,19 +1,16 @@
 """The audit: a sound tokenizer passes all eleven points, and each point fails for a tokenizer that is broken there."""
 
 import dataclasses
-import hashlib
 import itertools
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.core.checking.conftest import assert_only_failure, configured, outcome
 from tests.support.data import needs_data, shared
-from tests.support.tokenizers import write_layout
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.checking import CheckReport, Status, check, check_artifact
+from tokenizer_core.checking import Status, check, check_artifact
 from tokenizer_core.checking.report import MAX_EXAMPLES
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
@@ -25,38 +22,10 @@ from tokenizer_core.stages.pretokenizers import Split
 from tokenizer_core.tokenizer import Tokenizer
 
 
-@pytest.fixture(scope="module")
-def artifact(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("check")
-    Tokenizer.from_hf(write_layout(root / "hf", vocab_size=1400)).save(root / "tiny")
-    return root / "tiny"
-
-
-@pytest.fixture(scope="module")
-def sound(artifact) -> Tokenizer:
-    return Tokenizer.open(artifact)
-
-
-def configured(tokenizer: Tokenizer, **changes) -> Tokenizer:
-    """The same vocabulary in another pipeline."""
-    config = dataclasses.replace(tokenizer.config, **changes)
-    return Tokenizer(dataclasses.replace(tokenizer.parts, config=config))
-
-
 def accompanied(tokenizer: Tokenizer, **changes) -> Tokenizer:
     """The same pipeline with other settings."""
     settings = dataclasses.replace(tokenizer.settings, **changes)
     return Tokenizer(dataclasses.replace(tokenizer.parts, settings=settings))
-
-
-def outcome(report: CheckReport, name: str):
-    return next(point for point in report.points if point.name == name)
-
-
-def assert_only_failure(report: CheckReport, name: str):
-    assert [point.name for point in report.failures] == [name], report.to_dict()
-    json.dumps(report.to_dict(), allow_nan=False)
-    assert not report.ok
 
 
 def test_a_sound_artifact_passes_every_point(artifact, sound):
@@ -244,76 +213,6 @@ def test_point_6_a_pad_token_that_decodes_to_text_fails(sound):
         dataclasses.replace(token, special=token.content != sound.settings.pad) for token in sound.added_tokens
     )
     assert_only_failure(check(configured(sound, added_tokens=shown)), "padding and masks")
-
-
-def test_point_7_a_flipped_byte_on_disk_fails(sound, tmp_path):
-    sound.save(tmp_path / "copy")
-    file = tmp_path / "copy" / "tokenizer.json"
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
-    unread = check_artifact(tmp_path / "copy")
-    assert_only_failure(unread, "file hashes")
-    assert unread.tokenizer is None
-    assert "tokenizer.json" in outcome(unread, "file hashes").summary
-    loaded = check(sound, path=tmp_path / "copy")
-    point = outcome(loaded, "file hashes")
-    assert point.status is Status.FAILED
-    assert point.evidence["changed"][0]["file"] == "tokenizer.json"
-
-
-@pytest.mark.parametrize("content", [None, b"", b"[]", b"{}", b'{"files": 3}', b"[" * 200_000, b"\xff"])
-def test_point_7_a_broken_manifest_fails(sound, tmp_path, content):
-    sound.save(tmp_path / "copy")
-    manifest = tmp_path / "copy" / "manifest.json"
-    manifest.unlink()
-    if content is not None:
-        manifest.write_bytes(content)
-    assert outcome(check(sound, path=tmp_path / "copy"), "file hashes").status is Status.FAILED
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {},
-        ["tokenizer.json"],
-        {"tokenizer.json": 3},
-        {"tokenizer.json": "sha256:0"},
-        {"tokenizer.json": f"sha256:{0:064}", "../secret": f"sha256:{0:064}"},
-        {"tokenizer.json": f"sha256:{0:064}", "pipe": f"sha256:{0:064}"},
-    ],
-    ids=["none", "no hashes", "a number", "no hash", "one outside", "one that is none of an artifact"],
-)
-def test_point_7_a_manifest_that_changed_fails_and_names_no_other_file_to_read(sound, tmp_path, files):
-    (tmp_path / "secret").write_bytes(b"of others")
-    sound.save(tmp_path / "copy")
-    os.mkfifo(tmp_path / "copy" / "pipe")
-    manifest = tmp_path / "copy" / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"files": files}))
-    report = check(sound, path=tmp_path / "copy")
-    assert outcome(report, "file hashes").status is Status.FAILED
-    assert hashlib.sha256(b"of others").hexdigest() not in json.dumps(report.to_dict())
-
-
-@pytest.mark.parametrize("file", ["manifest.json", "tokenizer.json"])
-@pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_point_7_a_pipe_or_a_link_in_the_place_of_a_file_fails_and_is_not_waited_for(sound, tmp_path, file, kind):
-    sound.save(tmp_path / "copy")
-    place = tmp_path / "copy" / file
-    if kind == "link":
-        place.rename(tmp_path / file)
-        place.symlink_to(tmp_path / file)
-    else:
-        place.unlink()
-        os.mkfifo(place)
-    assert outcome(check(sound, path=tmp_path / "copy"), "file hashes").status is Status.FAILED
-
-
-def test_point_7_another_tokenizer_on_disk_fails(sound, tmp_path):
-    configured(sound, normalizer=(Rewrite("nfc"),)).save(tmp_path / "other")
-    point = outcome(check(sound, path=tmp_path / "other"), "file hashes")
-    assert point.status is Status.FAILED
-    assert point.evidence["found"] == sound.hash
 
 
 def test_point_8_too_few_rows_fail_and_more_pass(sound):

@@ -14,7 +14,6 @@ import pytest
 
 from tokenizer_core import (
     AddedToken,
-    Bounds,
     Files,
     PipelineConfig,
     Recipe,
@@ -39,7 +38,7 @@ from tokenizer_core import (
     train_sizes,
 )
 from tokenizer_core.config import TokenizerParts
-from tokenizer_core.errors import InvalidArtifact, InvalidOption, InvalidSettings, TokdError
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, TokdError
 from tokenizer_core.stages.normalizers import Prepend, Replace, Rewrite, Strip
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Digits, Split
@@ -247,52 +246,6 @@ def test_what_accompanies_a_tokenizer_is_unicode(field: str, value: Any) -> None
     assert caught.value.place == {"field": field}
 
 
-@pytest.mark.parametrize("field", ["settings", "bos", "eos", "pad", "chat_template"])
-@pytest.mark.parametrize("value", [5, True, b"text", SURROGATE])
-def test_a_recipe_is_checked_when_it_is_made(field: str, value: Any) -> None:
-    with pytest.raises(InvalidSettings) as caught:
-        Recipe(**({"corpus": tuple(TEXTS), "settings": TrainSettings()} | {field: value}))
-    assert caught.value.path == field
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "path"),
-    [
-        *(("corpus", value, "corpus") for value in (None, 5, "text", b"text", {"paths": ["a"]})),
-        *(("corpus", ["text", value], "corpus.texts[1]") for value in (None, 5, b"text", SURROGATE)),
-        *(("extends", value, "extends") for value in ("", 5, True, b"path")),
-        *(("replace_invalid", value, "replace_invalid") for value in (None, 1, "false")),
-    ],
-)
-def test_a_recipe_that_is_made_of_objects_is_checked_as_one_that_is_read(field: str, value: Any, path: str) -> None:
-    with pytest.raises(InvalidSettings) as caught:
-        Recipe(**({"corpus": TEXTS, "settings": TrainSettings()} | {field: value}))
-    assert caught.value.path == path
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "place"),
-    [
-        *(("roots", value, "roots") for value in (None, "/data", Path("/data"), {Path("/data")})),
-        *(("roots", [value], "roots[0]") for value in (None, 5, b"/data", "")),
-        *(("closed", value, "closed") for value in (None, "/data", Path("/data"))),
-        *(("uploads", value, "uploads") for value in (5, b"/data", "", ["/data"])),
-        *(("schemes", value, "schemes") for value in (None, "https", ["https"], {5}, {SURROGATE})),
-        *(("max_bytes", value, "max_bytes") for value in (True, "5", 1.5, float("nan"), -1)),
-        *(("public_addresses_only", value, "public_addresses_only") for value in (None, 0, "true")),
-    ],
-)
-def test_bounds_of_another_type_bound_nothing_and_are_refused(field: str, value: Any, place: str) -> None:
-    with pytest.raises(InvalidOption) as caught:
-        Bounds(**{field: value})
-    assert caught.value.place == {"field": place}
-
-
-def test_bounds_may_be_of_lists_strings_and_integers_of_numpy() -> None:
-    given: Any = {"roots": ["/data"], "schemes": {"https"}, "max_bytes": np.int64(5)}
-    assert Bounds(**given) == Bounds(roots=(Path("/data"),), schemes=frozenset({"https"}), max_bytes=5)
-
-
 @pytest.mark.parametrize("source", [None, 5, b"text", ["text"], {}, SURROGATE])
 def test_a_template_that_is_no_text_is_refused_by_its_name(tiny: Tokenizer, source: Any) -> None:
     with pytest.raises(InvalidOption) as caught:
@@ -373,58 +326,6 @@ def test_texts_to_measure_are_several(tiny: Tokenizer, texts: Any) -> None:
         assert caught.value.place == {"field": "texts"}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        *(("replace_invalid", value) for value in (None, 0, 1, "false")),
-        *(("progress", value) for value in (5, True, "print", [])),
-    ],
-)
-def test_an_option_of_a_run_of_another_type_is_refused_before_any_work(field: str, value: Any) -> None:
-    def texts() -> Any:
-        raise AssertionError("the corpus was read")
-        yield
-
-    short = train(iter(TEXTS), 257)
-    runs: tuple[Callable[..., object], ...] = (
-        lambda **options: train(texts(), 300, **options),
-        lambda **options: extend(short, texts(), 300, **options),
-        lambda **options: train_characters(texts(), 300, **options),
-        lambda **options: counted(texts(), TrainSettings(), **options),
-    )
-    for run in runs:
-        with pytest.raises(InvalidOption, match=f"^{field} is ") as caught:
-            run(**{field: value})
-        assert caught.value.place == {"field": field}
-
-
-@pytest.mark.parametrize("sizes", [None, 5, True, 1.5, [], (), range(257, 10**12), [300] * 65])
-def test_sizes_are_a_list_of_a_few(sizes: Any) -> None:
-    with pytest.raises(InvalidOption, match="1 to 64 sizes") as caught:
-        train_sizes(iter(TEXTS), sizes, TrainSettings())
-    assert caught.value.place == {"field": "sizes"}
-    if sizes:
-        with pytest.raises(InvalidSettings, match="1 to 64 sizes"):
-            Recipe(corpus=tuple(TEXTS), settings=TrainSettings(), sizes=sizes)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("end_of_word", 5), ("end_of_word", None), ("special_tokens", 5), ("special_tokens", None), ("vocab_size", True)],
-)
-def test_options_of_character_merges_of_another_type_are_refused(field: str, value: Any) -> None:
-    with pytest.raises(InvalidOption) as caught:
-        train_characters(iter(TEXTS), **({"vocab_size": 20} | {field: value}))
-    assert caught.value.place == {"field": field}
-
-
-def test_initial_merges_without_an_end_are_refused() -> None:
-    merges: Any = range(10**12)
-    with pytest.raises(InvalidOption, match="at most") as caught:
-        TrainSettings(initial_merges=merges)
-    assert caught.value.place == {"field": "initial_merges"}
-
-
 @pytest.mark.parametrize("field", ["prefix", "suffix"])
 @pytest.mark.parametrize("value", [None, "1", 1.0, True, -1, [1]])
 def test_special_tokens_round_a_row_are_counted_by_whole_numbers(field: str, value: Any) -> None:
@@ -474,16 +375,6 @@ def test_what_is_no_array_of_spans_overlaps_nothing(field: str, value: Any) -> N
     with pytest.raises(InvalidOption, match=f"^{field} is an array of integers") as caught:
         overlapping(**({"spans": SPANS, "targets": SPANS} | {field: value}))
     assert caught.value.place == {"field": field}
-
-
-@pytest.mark.parametrize("size", [None, True, 1.5, "1", 0, -1])
-def test_a_shard_has_a_whole_number_of_bytes(tmp_path: Path, size: Any) -> None:
-    recipe = Recipe.from_dict({"corpus": {"texts": TEXTS}, "vocab_size": 258})
-    with pytest.raises(InvalidOption) as caught:
-        TrainingRun(tmp_path, recipe, shard_bytes=size)
-    assert caught.value.place == {"field": "shard_bytes"}
-    run = TrainingRun(tmp_path, recipe, shard_bytes=np.int64(1))  # type: ignore[arg-type]
-    assert run.tokenizers()[0].vocab_size == 258
 
 
 def test_roles_to_train_on_are_refused_at_the_first_that_is_none(tiny: Tokenizer) -> None:

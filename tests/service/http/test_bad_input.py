@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from starlette.datastructures import QueryParams
 
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
@@ -386,101 +385,8 @@ def test_literal_of_a_special_token_is_named_with_its_place(client: TestClient) 
     assert '"parse"' in body["detail"]
 
 
-@pytest.mark.parametrize("path", ["/encode", "/decode", "/offsets", "/count", "/render", "/train-job"])
-def test_query_of_a_route_that_is_asked_in_its_body_is_refused(client: TestClient, path: str) -> None:
-    problem = assert_problem(client.post(f"{path}?return=ids&x", json={}), "unknown_field", "query return")
-    assert "'return'" in problem["detail"]
-
-
-def test_query_is_refused_where_none_is_taken_and_left_alone_where_others_leave_it(client: TestClient) -> None:
-    for path in ("/tokenizers", "/tokenizers/bare"):
-        assert_problem(client.get(f"{path}?nmae=bare"), "unknown_field", "query nmae")
-    for path in ("/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"):
-        assert client.get(f"{path}?now=1").status_code == 200
-    assert client.post("/tokenize?now=1", json={"prompt": "fox"}).status_code == 200
-    assert client.post("/count?", json={"text": "fox"}).status_code == 200
-
-
-@pytest.mark.parametrize("way", ["GET /train-job", "GET /tokenizers/bare/check", "GET /tokenizers", "POST /encode"])
-def test_query_that_would_hold_the_event_loop_up_is_refused_unread(client: TestClient, way: str) -> None:
-    method, path = way.split()
-    answer = client.request(method, f"{path}?{'state=&' * 600}", json={"text": "fox"} if method == "POST" else None)
-    assert_problem(answer, "query_too_large")
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"])
-def test_query_of_a_route_without_a_key_is_not_taken_apart(
-    client: TestClient, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[object] = []
-
-    class Watched(QueryParams):
-        def __init__(self, *given: Any) -> None:
-            read.extend(given)
-            super().__init__(*given)
-
-    monkeypatch.setattr("starlette.requests.QueryParams", Watched)
-    assert client.get(f"{path}?{'%&' * 30_000}").status_code == 200
-    assert not any(read)
-
-
 def test_compressed_body_that_is_not_declared_is_told_from_utf_16(client: TestClient) -> None:
     answer = client.post(
         "/encode", content=gzip.compress(b'{"text":"a"}'), headers={"content-type": "application/json"}
     )
     assert_problem(answer, "unsupported_encoding")
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "field", "meant"),
-    [
-        ("/encode", {"texts": ["a"]}, "texts", "text"),
-        ("/encode", {"text": "a", "model": "bare"}, "model", "tokenizer"),
-        ("/encode", {"text": "a", "special_token": "text"}, "special_token", "special_tokens"),
-        ("/encode", {"text": "a", "parts": ["ids"]}, "parts", "return"),
-        ("/count", {"prompt": "a"}, "prompt", "text"),
-        ("/decode", {"input_ids": [1]}, "input_ids", "ids"),
-        ("/decode", {"ids": [1], "skip_special_token": True}, "skip_special_token", "skip_special_tokens"),
-        ("/render", {"messages": [], "add_generation_promt": True}, "add_generation_promt", "add_generation_prompt"),
-        ("/train-job", {"corpus": {"text": ["a"]}}, "corpus.text", "texts"),
-        ("/train-job", {"corpus": {"texts": ["a"]}, "settings": {"vocabsize": 9}}, "settings.vocabsize", "vocab_size"),
-    ],
-)
-def test_a_mistyped_field_is_answered_with_the_one_that_was_meant(
-    client: TestClient, path: str, body: dict[str, Any], field: str, meant: str
-) -> None:
-    problem = assert_problem(client.post(path, json=body), "unknown_field", field)
-    assert problem["detail"].endswith(f"; did you mean {meant!r}?")
-
-
-def test_a_field_that_is_near_to_none_is_answered_with_where_the_fields_are(client: TestClient) -> None:
-    for field in ("frequency_penalty", "", "\x00"):
-        problem = assert_problem(client.post("/encode", json={"text": "a", field: 1}), "unknown_field", field)
-        assert problem["detail"].endswith("; see /docs")
-
-
-@pytest.mark.parametrize(
-    ("path", "meant"), [("/enocde", "/encode"), ("/encode/", "/encode"), ("/v1/encode", "/encode"), ("/Tokenizers", "")]
-)
-def test_an_unknown_route_is_answered_with_the_path_that_was_asked_and_the_nearest(
-    client: TestClient, path: str, meant: str
-) -> None:
-    problem = assert_problem(client.post(path, json={}), "not_found")
-    assert repr(path) in problem["detail"]
-    assert f"did you mean {meant or '/tokenizers'!r}?" in problem["detail"]
-
-
-@pytest.mark.parametrize(
-    ("reference", "code"),
-    [("frame", "tokenizer_not_found"), ("framd", "tokenizer_not_found"), ("Framed", "invalid_name")],
-)
-def test_a_mistyped_tokenizer_is_answered_with_the_one_that_was_meant(
-    client: TestClient, reference: str, code: str
-) -> None:
-    problem = assert_problem(client.post("/encode", json={"text": "a", "tokenizer": reference}), code, "tokenizer")
-    assert "did you mean 'framed'?" in problem["detail"]
-
-
-def test_a_mistyped_filter_is_answered_with_the_one_that_was_meant(client: TestClient) -> None:
-    problem = assert_problem(client.get("/train-job?stat=queued"), "unknown_field", "query stat")
-    assert "did you mean 'state'?" in problem["detail"]

@@ -1,11 +1,15 @@
-"""A required field that is missing is looked for among what the caller sent."""
+"""What is mistyped in a request is answered with what was meant."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from fastapi.testclient import TestClient
 
 from service.errors import ServiceError
 from service.http.mistyped import name_mistyped
+from tests.service.problems import assert_problem
 
 FIELDS = ("model", "prompt", "messages")
 
@@ -45,3 +49,58 @@ def test_nothing_is_guessed(body: bytes, path: str) -> None:
     error = ServiceError("missing_field", "this field is required", path)
     name_mistyped(error, body, FIELDS)
     assert (error.code, error.detail, error.path) == ("missing_field", "this field is required", path)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "meant"),
+    [
+        ("/encode", {"texts": ["a"]}, "texts", "text"),
+        ("/encode", {"text": "a", "model": "bare"}, "model", "tokenizer"),
+        ("/encode", {"text": "a", "special_token": "text"}, "special_token", "special_tokens"),
+        ("/encode", {"text": "a", "parts": ["ids"]}, "parts", "return"),
+        ("/count", {"prompt": "a"}, "prompt", "text"),
+        ("/decode", {"input_ids": [1]}, "input_ids", "ids"),
+        ("/decode", {"ids": [1], "skip_special_token": True}, "skip_special_token", "skip_special_tokens"),
+        ("/render", {"messages": [], "add_generation_promt": True}, "add_generation_promt", "add_generation_prompt"),
+        ("/train-job", {"corpus": {"text": ["a"]}}, "corpus.text", "texts"),
+        ("/train-job", {"corpus": {"texts": ["a"]}, "settings": {"vocabsize": 9}}, "settings.vocabsize", "vocab_size"),
+    ],
+)
+def test_a_mistyped_field_is_answered_with_the_one_that_was_meant(
+    client: TestClient, path: str, body: dict[str, Any], field: str, meant: str
+) -> None:
+    problem = assert_problem(client.post(path, json=body), "unknown_field", field)
+    assert problem["detail"].endswith(f"; did you mean {meant!r}?")
+
+
+def test_a_field_that_is_near_to_none_is_answered_with_where_the_fields_are(client: TestClient) -> None:
+    for field in ("frequency_penalty", "", "\x00"):
+        problem = assert_problem(client.post("/encode", json={"text": "a", field: 1}), "unknown_field", field)
+        assert problem["detail"].endswith("; see /docs")
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"), [("/enocde", "/encode"), ("/encode/", "/encode"), ("/v1/encode", "/encode"), ("/Tokenizers", "")]
+)
+def test_an_unknown_route_is_answered_with_the_path_that_was_asked_and_the_nearest(
+    client: TestClient, path: str, meant: str
+) -> None:
+    problem = assert_problem(client.post(path, json={}), "not_found")
+    assert repr(path) in problem["detail"]
+    assert f"did you mean {meant or '/tokenizers'!r}?" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [("frame", "tokenizer_not_found"), ("framd", "tokenizer_not_found"), ("Framed", "invalid_name")],
+)
+def test_a_mistyped_tokenizer_is_answered_with_the_one_that_was_meant(
+    client: TestClient, reference: str, code: str
+) -> None:
+    problem = assert_problem(client.post("/encode", json={"text": "a", "tokenizer": reference}), code, "tokenizer")
+    assert "did you mean 'framed'?" in problem["detail"]
+
+
+def test_a_mistyped_filter_is_answered_with_the_one_that_was_meant(client: TestClient) -> None:
+    problem = assert_problem(client.get("/train-job?stat=queued"), "unknown_field", "query stat")
+    assert "did you mean 'state'?" in problem["detail"]

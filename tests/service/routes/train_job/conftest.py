@@ -15,8 +15,10 @@ from service.app import App
 from service.auth import Scope, entry, new_key
 from service.jobs import JobStore
 from tests.service.conftest import MakeClient, app_of
+from tests.service.problems import assert_problem
 
 TEXTS = ["low lower lowest", "new newer newest", "wide wider widest"]
+CORPUS = b"low lower lowest\n" * 100
 SETTINGS = {"vocab_size": 260}
 BODY = {"corpus": {"texts": TEXTS}, "settings": SETTINGS}
 
@@ -105,3 +107,20 @@ def form(*parts: tuple[str, str | None, bytes], boundary: str = "x") -> tuple[by
 
 def settings_part(**settings: Any) -> tuple[str, str, bytes]:
     return "settings", "settings.json", json.dumps(SETTINGS | settings).encode()
+
+
+def post(board: Board, *parts: tuple[str, str | None, bytes], **headers: str) -> Any:
+    body, kind = form(*parts)
+    return board.client.post("/train-job", content=body, headers={**kind, **headers})
+
+
+def refused(board: Board, answer: Any, code: str, path: str | None = None) -> None:
+    assert_problem(answer, code, path)
+    assert board.directories() == []
+
+
+def json_refused(board: Board, body: Any, code: str, path: str | None) -> dict[str, Any]:
+    answer = board.client.post("/train-job", json=body)
+    problem = assert_problem(answer, code, path)
+    assert board.directories() == []
+    return problem

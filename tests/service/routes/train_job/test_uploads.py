@@ -9,29 +9,18 @@ from typing import Any
 
 import pytest
 
-from service.errors import ServiceError
-from service.http.multipart import Form, Part
 from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
 from tests.service.problems import assert_problem
-from tests.service.routes.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part
-
-CORPUS = b"low lower lowest\n" * 100
-
-
-def post(board: Board, *parts: tuple[str, str | None, bytes], **headers: str) -> Any:
-    body, kind = form(*parts)
-    return board.client.post("/train-job", content=body, headers={**kind, **headers})
-
-
-def refused(board: Board, answer: Any, code: str, path: str | None = None) -> None:
-    assert_problem(answer, code, path)
-    assert board.directories() == []
-
-
-def feed(form: Form, body: bytes, step: int) -> None:
-    for at in range(0, len(body), step):
-        form.feed(body[at : at + step])
-    form.finish()
+from tests.service.routes.train_job.conftest import (
+    CORPUS,
+    SETTINGS,
+    Board,
+    MakeBoard,
+    form,
+    post,
+    refused,
+    settings_part,
+)
 
 
 @pytest.mark.parametrize("settings_first", [True, False])
@@ -61,126 +50,6 @@ def test_several_files_keep_their_bytes_and_their_kinds(board: Board) -> None:
     job = answer.json()["id"]
     assert board.files() == [f"{job}/corpus-{index:04d}{end}" for index, end in enumerate(ends)]
     assert [(board.store.directory / name).read_bytes() for name in board.files()] == contents
-
-
-class Kept:
-    def __init__(self, part: Part, closed: list[tuple[Part, bytes]]) -> None:
-        self.part, self.closed, self.content = part, closed, b""
-
-    def write(self, data: bytes) -> None:
-        self.content += data
-
-    def close(self) -> None:
-        self.closed.append((self.part, self.content))
-
-
-def parts_of(boundary: bytes, *chunks: bytes) -> list[tuple[Part, bytes]]:
-    found: list[tuple[Part, bytes]] = []
-    whole = Form(boundary, lambda part: Kept(part, found), max_parts=9)
-    for chunk in chunks:
-        whole.feed(chunk)
-    whole.finish()
-    return found
-
-
-class Nothing:
-    def write(self, data: bytes) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def never(part: Part) -> Any:
-    raise AssertionError(part)
-
-
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 64, 1 << 20])
-@pytest.mark.parametrize("before", [b"", b"\r\n"])
-def test_form_is_the_same_however_it_arrives(step: int, before: bytes) -> None:
-    contents = [b"a\r\n--yx\r\n-\r\n--" * 20, b"", b"\r\n--y", b"\r"]
-    body, _ = form(*(("corpus", "a.txt", content) for content in contents))
-    body = before + body
-    with pytest.raises(ServiceError, match="ends before"):
-        parts_of(b"x")
-    chunks = (body[at : at + step] for at in range(0, len(body), step))
-    assert parts_of(b"x", *chunks) == [(Part("corpus", "a.txt"), content) for content in contents]
-
-
-def cut_anywhere(body: bytes) -> Iterator[tuple[bytes, bytes]]:
-    return ((body[:at], body[at:]) for at in range(len(body)))
-
-
-NAMED = b"content-disposition: form-data; name="
-SETTINGS_PART = b"--x\r\n" + NAMED + b'"settings"\r\n\r\n{"vocab_size": 260}\r\n'
-
-
-def test_part_that_is_empty_takes_nothing_of_the_next() -> None:
-    empty = b"--x\r\n" + NAMED + b'"name"\r\n\r\n\r\n'
-    body = empty + SETTINGS_PART + empty + empty + b"--x--"
-    name = (Part("name", None), b"")
-    found = [name, (Part("settings", None), b'{"vocab_size": 260}'), name, name]
-    for chunks in cut_anywhere(body):
-        assert parts_of(b"x", *chunks) == found
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        b"--x\r\n--x\r\n",
-        b"\r\n--x\r\n--x\r\n",
-        b"--x\n",
-        b"--x\r",
-        b"\r\n--x\rtext",
-        b"text--x\r\n",
-        b"text--x",
-        b"\r\n--x text",
-        b"--x--text",
-        b"--x--\r\ntext",
-        b"\r\n--xy",
-        b"\r\n--x--",
-    ],
-)
-def test_part_with_a_boundary_in_it_is_refused_wherever_the_body_is_cut(wrong: bytes) -> None:
-    body = b"--x\r\n" + NAMED + b'"name"\r\n\r\n' + wrong + b"\r\n" + SETTINGS_PART + b"--x--\r\n"
-    for chunks in cut_anywhere(body):
-        with pytest.raises(ServiceError) as caught:
-            parts_of(b"x", *chunks)
-        assert caught.value.code == "invalid_multipart"
-
-
-@pytest.mark.parametrize("boundary", ["-", "--", "---", "x--", "--x"])
-def test_boundary_may_have_dashes_at_its_ends(boundary: str) -> None:
-    contents = [b"low lower\r\n-\r\n", b"", b"-", b"\r\n--", b"newest"]
-    if boundary == "-":
-        contents.remove(b"\r\n--")
-    body, _ = form(*zip(["corpus"] * 5, ["a.txt"] * 5, contents, strict=False), boundary=boundary)
-    for chunks in cut_anywhere(body):
-        assert parts_of(boundary.encode(), *chunks) == [(Part("corpus", "a.txt"), content) for content in contents]
-
-
-@pytest.mark.parametrize("step", [1, 64, 1 << 20])
-@pytest.mark.parametrize(("before", "at"), [(b"x", 0), (b"A form.\r\n", 0), (b"-", 2), (b"\r\n-", 4)])
-def test_body_begins_with_its_boundary_or_is_refused_without_a_word_in_the_log(
-    step: int, before: bytes, at: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    body, _ = form(settings_part(), ("corpus", "a.txt", CORPUS))
-    whole = Form(b"x", never, max_parts=4)
-    with pytest.raises(ServiceError, match=f"not well formed at byte {at};"):
-        feed(whole, before + body, step)
-    assert not caplog.records
-
-
-@pytest.mark.parametrize("step", [1, 64, 1 << 20])
-@pytest.mark.parametrize(
-    ("delimiter", "wrong"),
-    [(b"\r\n--x\r\n", wrong) for wrong in (b"\n--x\r\n", b"--x\r\n", b"\r--x\r\n", b"\r\n--x\n", b"\n--x\n")]
-    + [(b"\r\n--x--\r\n", wrong) for wrong in (b"\n--x--\r\n", b"--x--\r\n", b"\n--x--\n")],
-)
-def test_part_that_goes_on_over_a_delimiter_is_refused(step: int, delimiter: bytes, wrong: bytes) -> None:
-    body, _ = form(("corpus", "a.txt", CORPUS), ("corpus", "b.txt", CORPUS))
-    whole = Form(b"x", lambda _: Nothing(), max_parts=4)
-    with pytest.raises(ServiceError, match="a delimiter is a line of its own") as caught:
-        feed(whole, body.replace(delimiter, wrong), step)
-    assert caught.value.code == "invalid_multipart"
 
 
 def test_same_bytes_under_one_key_are_one_job(board: Board) -> None:
@@ -220,23 +89,6 @@ def test_file_whose_name_says_nothing_needs_a_format(board: Board) -> None:
     answer = post(board, ("corpus", "big", CORPUS), ("format", None, b"csv"), settings_part())
     assert_problem(answer, "invalid_settings", "format")
     assert post(board, ("corpus", None, CORPUS), settings_part()).status_code == 202
-
-
-@pytest.mark.parametrize(
-    ("parameters", "name"),
-    [
-        ("filename*=UTF-8''na%C3%AFve%20text.jsonl", "naïve text.jsonl"),
-        ("filename*=utf-8'en'a.jsonl", "a.jsonl"),
-        ("FILENAME* = utf-8''a.jsonl ; other=b", "a.jsonl"),
-        ("filename=\"a.jsonl\"; filename*=utf-8''b.parquet", "a.jsonl"),
-        ("filename*=utf-8''b.parquet; filename=a.jsonl", "a.jsonl"),
-        ("other=\"; filename*=utf-8''a.jsonl\"", None),
-        ("filename*=utf-8''%FF.jsonl", "\ufffd.jsonl"),
-    ],
-)
-def test_file_may_be_named_in_the_form_for_other_than_ascii(parameters: str, name: str | None) -> None:
-    head = f'--x\r\ncontent-disposition: form-data; name="corpus"; {parameters}\r\n\r\n'.encode()
-    assert parts_of(b"x", head + b"a\r\n--x--") == [(Part("corpus", name), b"a")]
 
 
 @pytest.mark.parametrize(
@@ -356,25 +208,6 @@ def test_broken_form_is_refused_and_leaves_nothing(refusing: Board, body: bytes,
     assert refusing.directories() == []
 
 
-def test_million_parts_are_refused_early() -> None:
-    part = b'--x\r\ncontent-disposition: form-data; name="corpus"; filename="a.txt"\r\n\r\n\r\n'
-    begun: list[Part] = []
-
-    def begin(part: Part) -> Nothing:
-        begun.append(part)
-        return Nothing()
-
-    bomb = Form(b"x", begin, max_parts=69)
-    with pytest.raises(ServiceError) as caught:
-        bomb.feed(part * 1_000_000)
-    assert (caught.value.code, begun) == ("too_many_parts", [])
-    more = Form(b"x", begin, max_parts=69)
-    with pytest.raises(ServiceError) as caught:
-        feed(more, part * 1_000_000, 1000)
-    assert caught.value.code == "too_many_parts"
-    assert len(begun) <= 70
-
-
 def test_corpus_over_the_limit_is_refused_declared_or_not(make_board: MakeBoard) -> None:
     board = make_board(max_corpus_bytes=4096)
     assert post(board, ("corpus", "a.txt", b"x" * 4096), settings_part()).status_code == 202
@@ -417,55 +250,6 @@ def test_disk_that_fills_while_it_is_written_is_told(
 
     monkeypatch.setattr(os, "fsync", fsync)
     refused(board, post(board, ("corpus", "a.txt", CORPUS), settings_part()), "disk_full")
-
-
-def test_page_of_another_site_cannot_submit_through_a_browser(board: Board) -> None:
-    parts = [("corpus", "a.txt", CORPUS), settings_part()]
-    for origin in (
-        "https://evil.example",
-        "null",
-        "http://localhost.evil.example",
-        "http://localhost:8001",
-        "http://[",
-    ):
-        refused(board, post(board, *parts, origin=origin, host="localhost"), "page_not_allowed", "header origin")
-    assert post(board, *parts, origin="http://localhost", host="localhost").status_code == 202
-
-
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-@pytest.mark.parametrize("settings", [{}, {"no_auth": True}])
-def test_page_of_another_site_that_hides_its_origin_cannot_change_jobs(
-    make_board: MakeBoard, settings: dict[str, Any], site: str
-) -> None:
-    board = make_board(**settings)
-    parts, hidden = [("corpus", "a.txt", CORPUS), settings_part()], {"sec-fetch-site": site}
-    refused(board, post(board, *parts, **hidden), "page_not_allowed", "header sec-fetch-site")
-    job = post(board, *parts, **{"sec-fetch-site": "same-origin"}).headers["location"]
-    assert_problem(board.client.delete(job, headers=hidden), "page_not_allowed", "header sec-fetch-site")
-    assert board.client.delete(job, headers={"sec-fetch-site": "none"}).status_code == 200
-
-
-REBOUND = {"host": "evil.example:8000", "origin": "http://evil.example:8000"}
-
-
-def test_page_whose_name_leads_here_cannot_change_jobs(board: Board) -> None:
-    parts = [("corpus", "a.txt", CORPUS), settings_part()]
-    refused(board, post(board, *parts, **REBOUND), "host_not_allowed", "header host")
-    body = {"corpus": {"texts": ["low lower"]}, "settings": {"vocab_size": 258}}
-    refused(board, board.client.post("/train-job", json=body, headers=REBOUND), "host_not_allowed", "header host")
-    job = board.client.post("/train-job", json=body).headers["location"]
-    assert_problem(board.client.delete(job, headers=REBOUND), "host_not_allowed", "header host")
-    assert board.client.get(job).json()["state"] == "queued"
-    for host in ("localhost:8000", "tokd.localhost", "127.0.0.2:8000", "[::1]:8000"):
-        own = {"host": host, "origin": f"http://{host}"}
-        assert post(board, *parts, **own).status_code == 202
-        assert board.client.delete(job, headers=own).status_code == 200
-
-
-@pytest.mark.parametrize("settings", [{"no_auth": True, "allowed_hosts": ("evil.example",)}, {"uds": "socket"}])
-def test_page_behind_a_proxy_submits_where_everybody_may(make_board: MakeBoard, settings: dict[str, Any]) -> None:
-    board = make_board(**settings)
-    assert post(board, ("corpus", "a.txt", CORPUS), settings_part(), **REBOUND).status_code == 202
 
 
 def test_hash_of_what_arrived_is_that_of_the_file(board: Board) -> None:
