@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, MAX_NBEST, VERSION, Responder
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
+from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
 from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
@@ -47,7 +48,7 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets, Segmentation
 from tokenizer_core.stages.normalizers import Rewriting
-from tokenizer_core.tokenizer import SamplingOptions, SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokenizer_core.chat.content_parts import media_of

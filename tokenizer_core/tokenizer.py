@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from tokenizer_core import artifact, loading
 from tokenizer_core._kernel import CACHE_BYTES, Pipeline, StreamDecoder
 from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import TokenizerParts, Unit
+from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
@@ -28,20 +29,6 @@ if TYPE_CHECKING:
     from tokenizer_core.pairs import EncodedPair, PairOptions
 
     Ids = npt.NDArray[np.uint32]
-
-
-class SamplingOptions(TypedDict, total=False):
-    """What draws a segmentation, as of ``encode``."""
-
-    dropout: float | None
-    alpha: float | None
-    nbest: int | None
-    seed: int | None
-
-
-SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
-"""What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
-matches at all, special or not."""
 
 
 class Tokenizer(TokenizerFacts):
@@ -272,9 +259,7 @@ class Tokenizer(TokenizerFacts):
             return framing.special_tokens + first + self.count(text_pair, special_tokens=special_tokens)
 
     def with_template(self, source: str) -> Self:
-        """Return the same tokenizer with another chat template: equal ids for texts, another template hash.
-
-        It is of the same class, as ``with_parts`` says.
+        """Return the same tokenizer with another chat template: equal ids, of the same class as ``with_parts``.
 
         Raises:
             InvalidOption: the source is not a string of Unicode.
@@ -343,9 +328,7 @@ class Tokenizer(TokenizerFacts):
         return self.chat_renderer(**options).render(messages)
 
     def chat_renderer(self, **options: Unpack[RenderingOptions]) -> ChatRenderer:
-        """Return what renders many chats with the same options: these are tracked once, and there is one budget.
-
-        One after the other: a renderer is not for several threads at once.
+        """Return what renders many chats with the same options, one after the other, in one thread at a time.
 
         Args:
             options: those of ``render_chat``.

@@ -17,7 +17,7 @@ from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
-from service.schemas.requests import DecodeRequest
+from service.schemas.decoding import DecodeRequest
 from service.state import State
 from tokenizer_core import TokdError
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from service.schemas.decoding import DecodeRequest
 from service.schemas.fields import Id, Object, Span
 from service.schemas.packing import PackRequest
 from service.schemas.requests import (
     CountRequest,
-    DecodeRequest,
     EncodeRequest,
     OffsetsRequest,
     RenderRequest,

@@ -19,7 +19,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, requests, training
+from service.schemas import comparing, decoding, requests, training
 from tests.support.paths import ROOT
 from tests.support.server import listening
 from tokenizer_core.errors import CLASS_OF_CODE
@@ -167,7 +167,7 @@ def test_every_route_is_documented() -> None:
     ("route", "model"),
     [
         ("POST /encode", requests.EncodeRequest),
-        ("POST /decode", requests.DecodeRequest),
+        ("POST /decode", decoding.DecodeRequest),
         ("POST /offsets", requests.OffsetsRequest),
         ("POST /count", requests.CountRequest),
         ("POST /render", requests.RenderRequest),

@@ -8,7 +8,8 @@ from typing import Any, get_args
 from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, passed
 from tokenizer_core.checking.texts import hard, prose
 from tokenizer_core.config import Unit
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.encoding_options import SpecialTokens
+from tokenizer_core.tokenizer import Tokenizer
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 

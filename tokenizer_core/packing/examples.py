@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, check_flag, whole_number
 from tokenizer_core.chat.encoding import IGNORED, ChatPolicy
+from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidOption, TokdError, UnknownTokenId, shown
 from tokenizer_core.packing.packs import TokenRows
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import Tokenizer
 
 TrainedOn = Literal["assistant", "last", "completion", "all"]
 """What of an example is trained on: all turns of the assistant, the last of them, the completion, or every token."""

@@ -10,12 +10,13 @@ from tokenizer_core.arguments import check_flag, place_of
 from tokenizer_core.atomic_files import sweep
 from tokenizer_core.corpus.examples import examples as examples_of
 from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, RowTooLong, TokdError
 from tokenizer_core.packing.examples import Encoded, ExampleEncoder, RowBuilder, TrainedOn
 from tokenizer_core.packing.files import format_of, write_packs
 from tokenizer_core.packing.packs import Packs, TokenRows
 from tokenizer_core.packing.plan import Method, Overflow, PackPlan, plan_packs
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import Tokenizer
 
 
 class PackOptions(TypedDict, total=False):

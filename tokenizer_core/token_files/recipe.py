@@ -12,10 +12,11 @@ import numpy as np
 from tokenizer_core._kernel import VERSION
 from tokenizer_core.arguments import check_choice, integer_of, optional_integer, whole_number
 from tokenizer_core.corpus.files import Files
+from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.token_files.layouts import LAYOUTS, LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, EosPlace, Layout, Shape
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import Tokenizer
 
 EndOfText = EosPlace | int
 """Where the tokenizer's end-of-text token stands, or the id that stands there in its place."""

@@ -22,6 +22,7 @@ from tokenizer_core.atomic_files import replace, sweep, sync_directory
 from tokenizer_core.corpus.documents import Block
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter, failures
+from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.token_files.claims import Claims
 from tokenizer_core.token_files.layouts import LayoutName
@@ -32,7 +33,7 @@ from tokenizer_core.token_files.plan import Task, parts, tasks
 from tokenizer_core.token_files.recipe import SHARD_BYTES, EndOfText, Recipe, recipe_of
 from tokenizer_core.token_files.shuffle import Shuffled, seed_of
 from tokenizer_core.token_files.store import Store, joined, store_of
-from tokenizer_core.tokenizer import SpecialTokens, Tokenizer
+from tokenizer_core.tokenizer import Tokenizer
 
 MEMORY = 128 << 20
 """Bytes of blocks in flight."""
