@@ -151,19 +151,6 @@ class Tokenizer(TokenizerFacts):
         """
         artifact.write(self._parts, path, name=name)
 
-    def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of one token; those of an added token are its literal.
-
-        Raises:
-            UnknownTokenId
-        """
-        data = self.decode_bytes([id])
-        if not self.config.decoder:
-            return data
-        # A decoder makes something else of a token.
-        literals = {token.id: token.content.encode() for token in self.added_tokens}
-        return literals.get(id) or self._parts.vocabulary.token_bytes(id) or data
-
     def encode_batch(
         self,
         texts: Sequence[str],
@@ -176,8 +163,7 @@ class Tokenizer(TokenizerFacts):
         """Encode many texts over ``threads`` threads, by default one a core; ids do not depend on how many.
 
         Args:
-            sampling: ``dropout``, ``alpha``, ``nbest`` and ``seed``, as of ``encode``; each text draws for itself, by
-                the seed and its row.
+            sampling: as of ``encode``; each text draws for itself, by the seed and its row.
 
         Raises:
             InvalidOption, and as ``encode``: with the ``row`` of the first text that fails
@@ -262,9 +248,8 @@ class Tokenizer(TokenizerFacts):
         """Return the same tokenizer with another chat template: equal ids, of the same class as ``with_parts``.
 
         Raises:
-            InvalidOption: the source is not a string of Unicode.
-            TemplateFailed: it is not a Jinja template.
-            TemplateUnsupported: it uses a construct that is not supported.
+            InvalidOption: not a string of Unicode. TemplateFailed: not a Jinja template.
+            TemplateUnsupported: a construct that is not supported.
         """
         from tokenizer_core.chat.templates import compiled
 
@@ -357,7 +342,8 @@ class Tokenizer(TokenizerFacts):
         """
         from tokenizer_core.chat import encoding
 
-        return encoding.encode(self._pipeline, self._special_ids, self._rendered(messages, options), special_tokens)
+        rendered = self._rendered(messages, options)
+        return encoding.encode(self._pipeline, self._special_ids, rendered, special_tokens)
 
     def chat_offsets(
         self,

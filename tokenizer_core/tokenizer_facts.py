@@ -112,6 +112,19 @@ class TokenizerFacts(Codec):
         literal = self.settings.pad
         return next((token.id for token in self.added_tokens if token.content == literal), None)
 
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes of one token; those of an added token are its literal.
+
+        Raises:
+            UnknownTokenId
+        """
+        data = self.decode_bytes([id])
+        if not self.config.decoder:
+            return data
+        # A decoder makes something else of a token.
+        literals = {token.id: token.content.encode() for token in self.added_tokens}
+        return literals.get(id) or self._parts.vocabulary.token_bytes(id) or data
+
     @property
     def merges(self) -> list[tuple[bytes, bytes]]:
         """The two parts of every merge, lowest rank first."""
