@@ -72,12 +72,12 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
+    from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
     from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
-    from tokenizer_core.packing.examples import TrainedOn
     from tokenizer_core.packing.files import PackFormat, write_packs
     from tokenizer_core.packing.pack import PackOptions, pack, pack_files
     from tokenizer_core.packing.packs import PackBlock, Packs, TokenRows
@@ -300,13 +300,13 @@ _LATER = {
         "token_files.manifest": ("TokenFiles", "is_token_files", "read_token_files"),
         "token_files.recipe": ("EndOfText",),
         "token_files.run": ("EncodingProgress", "encode_corpus"),
+        "examples": ("TrainedOn",),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),
         "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),
-        "packing.examples": ("TrainedOn",),
         "packing.files": ("PackFormat", "write_packs"),
         "packing.pack": ("PackOptions", "pack", "pack_files"),
         "packing.packs": ("PackBlock", "Packs", "TokenRows"),

@@ -23,6 +23,9 @@ Mask = npt.NDArray[np.uint8]
 Spans = npt.NDArray[Any]
 Padding = Literal["none", "longest", "max_length"]
 
+IGNORED = -100
+"""The label of a token that is not trained on; cross-entropy losses ignore it by default."""
+
 MAX_PADDED_IDS = 1 << 24
 """No padding makes more ids than this (64 MiB), however long the longest row is and whatever the options say."""
 

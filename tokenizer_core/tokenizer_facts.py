@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from tokenizer_core import artifact
 from tokenizer_core._kernel import UNICODE_VERSION, Codec, Pipeline
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import TokdError
+from tokenizer_core.formats.files import sha256
 from tokenizer_core.results import CacheStatistics
 
 SAMPLE = "Tokenization turns text into numbers.\nnaïve café · 東京 · 🙂"
@@ -81,6 +83,20 @@ class TokenizerFacts(Codec):
         from tokenizer_core.chat.templates import compiled
 
         return MappingProxyType({name: compiled(source).hash for name, source in sources.items()})
+
+    def fingerprint(self, *, literals: str = "text", chat_literals: str = "text", content_format: str = "auto") -> str:
+        """Return one hash over all that decides the ids of a chat: tokenizer, templates and the options of a server.
+
+        By default it is that of a server whose settings are the defaults, as its header ``tokd-fingerprint`` says it.
+        """
+        facts = {
+            "tokenizer": self.hash,
+            "templates": sorted((name, sha256(source.encode())) for name, source in self.settings.templates.items()),
+            "literals": literals,
+            "chat_literals": chat_literals,
+            "content_format": content_format,
+        }
+        return sha256(json.dumps(facts, sort_keys=True).encode())
 
     @property
     def unicode_version(self) -> str:

@@ -55,7 +55,17 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_documents(parser: Parser) -> None:
-    parser.add_argument("--field", default="text", help="field of a line, column of Parquet (default: %(default)s)")
+    parser.add_argument("--field", help="field of a line, column of Parquet (default: text; of chats: messages)")
+    parser.add_argument(
+        "--messages",
+        action="store_true",
+        help="the field holds a chat: render it by the tokenizer's template, and write labels with the ids",
+    )
+    parser.add_argument(
+        "--train-on",
+        choices=("assistant", "last", "all"),
+        help="what of a chat is trained on: the assistant's turns (the default), the last of them, or all",
+    )
     parser.add_argument(
         "--input-format", choices=get_args(CorpusFormat)[:3], help="what the files are, whatever they are called"
     )
@@ -64,7 +74,7 @@ def _add_documents(parser: Parser) -> None:
         type=_end_of_text,
         metavar="|".join((*_PLACES, "ID")),
         help="where the end-of-text token stands at each document, or the id to take for it "
-        "(default: where the format's trainer expects it)",
+        "(default: where the format's trainer expects it; at chats nowhere)",
     )
     parser.add_argument(
         "--special-tokens",
@@ -136,13 +146,8 @@ def run(args: argparse.Namespace) -> int:
     if not (args.resume or args.join):
         require_absent(output)
     require_writable(output)
-    files = Files(
-        paths=tuple(args.corpus),
-        format=args.input_format,
-        field=args.field,
-        column=args.field,
-        on_error=args.on_error,
-    )
+    field = args.field or "text"
+    files = Files(paths=tuple(args.corpus), format=args.input_format, field=field, column=field, on_error=args.on_error)
     tokenizer = Tokenizer.open(args.tokenizer)
     bar = EncodeBar(quiet=args.quiet)
     try:
@@ -156,6 +161,8 @@ def run(args: argparse.Namespace) -> int:
             dtype=None if args.dtype == "auto" else args.dtype,
             shuffle=args.shuffle,
             shard_bytes=args.shard_bytes,
+            messages=(args.field or "messages") if args.messages else None,
+            train_on=args.train_on,
             resume=args.resume,
             join=args.join,
             threads=args.threads or 0,
@@ -182,6 +189,7 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
                 "format": written.layout,
                 "documents": written.documents,
                 "tokens": written.tokens,
+                "trained": written.manifest["trained"],
                 "shards": len(written.shards),
                 "skipped": written.skipped,
                 "first_skipped": first,
@@ -192,6 +200,8 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
         return
     shards = f"{len(written.shards):,} shard{'s' if len(written.shards) != 1 else ''}"
     size = f"{written.documents:,} documents, {written.tokens:,} tokens ({written.dtype}), {shards}"
+    if (trained := written.manifest["trained"]) is not None:
+        size = f"{size}, {trained:,} tokens trained on"
     write_line(f"{size}, written to {printable(str(output))}")
     if written.skipped:
         note(f"tokd: {written.skipped:,} documents were left out")

@@ -23,6 +23,7 @@ def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
     rows = [
         ("format", files.layout),
         ("tokenizer", f"{found['name']}  {files.tokenizer}"),
+        ("fingerprint", found["fingerprint"]),
         ("ids", f"{files.dtype}, below {found['vocab_size']:,}"),
         ("end of text", "none" if eos["id"] is None else f"{eos['id']} {eos['place']} each document"),
         ("special tokens", found["special_tokens"]),
@@ -30,8 +31,15 @@ def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
         ("documents", f"{files.documents:,}"),
         ("left out", f"{files.skipped:,}"),
         ("tokens", f"{files.tokens:,}"),
+        *(
+            []
+            if found["messages"] is None
+            else [("trained on", f"{found['trained']:,} ({found['messages']['train_on']})")]
+        ),
         ("shards", f"{len(files.shards):,}, {amount(size, 'bytes')}"),
     ]
+    if (chats := found["messages"]) is not None:
+        rows.append(("trained on", f"{found['trained']:,} tokens: {chats['train_on']}"))
     for shard in files.shards[:_SHOWN]:
         name = next(iter(shard.files.values()))["name"]
         rows.append(("", f"{name}  {shard.documents:,} documents  {shard.tokens:,} tokens"))

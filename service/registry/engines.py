@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, cast
 from weakref import WeakKeyDictionary
 
@@ -59,24 +57,17 @@ class Engines:
         of_loaded = self._fingerprints.get(loaded) or self._fingerprints.setdefault(loaded, {})
         known = of_loaded.get(literals)
         if known is None:
-            facts = {
-                "tokenizer": loaded.hash,
-                "templates": sorted(loaded.tokenizer.templates.items()),
-                "literals": literals,
-                "chat_literals": self._settings.chat_literals,
-                "content_format": self._settings.content_format,
-            }
-            known = of_loaded[literals] = _hash_of(facts)
+            known = of_loaded[literals] = loaded.tokenizer.fingerprint(
+                literals=literals,
+                chat_literals=self._settings.chat_literals,
+                content_format=self._settings.content_format,
+            )
         return known
 
     @property
     def engine_literals(self) -> int:
         """How many names have the engine's literals."""
         return self._literals.count("engine")
-
-
-def _hash_of(facts: Mapping[str, object]) -> str:
-    return f"sha256:{hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()}"
 
 
 class _Options:

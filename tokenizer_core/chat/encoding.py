@@ -17,7 +17,7 @@ from tokenizer_core.chat.rendering import RenderedChat
 from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
-from tokenizer_core.padding import overlapping
+from tokenizer_core.padding import IGNORED, overlapping
 
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
@@ -25,9 +25,6 @@ ChatPolicy = Literal["text", "reject", "parse"]
 
 MAX_PATH = 200
 """Characters of the path of a field: a key may be as long as a request, and each text below it has its own path."""
-
-IGNORED = -100
-"""The label of a token that is not trained on; cross-entropy losses ignore it by default."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from tokenizer_core.corpus.reading import Source, failures, needed, numbered_lines
+from tokenizer_core.corpus.documents import Block
+from tokenizer_core.corpus.reading import Meter, Source, check_column, failures, needed, numbered_lines
 from tokenizer_core.errors import InvalidCorpus
 
 _ROWS = 256
@@ -56,14 +57,51 @@ def examples(source: Source) -> Iterator[Example]:
 
 def _of_lines(source: Source) -> Iterator[Example]:
     for number, line in numbered_lines(source):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
+        value = object_of(line)
+        if value is None:
             message = f"line {number} of {source.name} is no object of JSON"
             raise InvalidCorpus(message, file=source.name, line=number)
         yield Example(value, source.name, "line", number)
+
+
+def object_of(text: str | bytes) -> dict[str, Any] | None:
+    """Read an object of JSON, or return ``None`` for what is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def rows_as_json(source: Source, column: str, others: Sequence[str], meter: Meter) -> Iterator[Block]:
+    """Read columns of a Parquet file, each row as an object of JSON.
+
+    Args:
+        others: columns that a file may have.
+
+    Raises:
+        InvalidCorpus: the file has no such column, or holds what JSON has not.
+    """
+    arrow, parquet = needed("pyarrow", "parquet"), needed("pyarrow.parquet", "parquet")
+    row = 0
+    with failures(source, arrow.ArrowException), source.open() as file:
+        table = parquet.ParquetFile(file)
+        names = table.schema_arrow.names
+        check_column(names, column, source.name)
+        chosen = [name for name in (column, *others) if name in names]
+        for batch in table.iter_batches(batch_size=_ROWS, columns=chosen):
+            texts = []
+            for value in batch.to_pylist():
+                try:
+                    texts.append(json.dumps({name: value[name] for name in chosen}, ensure_ascii=False))
+                except TypeError as error:
+                    at = row + len(texts)
+                    message = f"row {at} of {source.name} holds what is no JSON: {error}"
+                    raise InvalidCorpus(message, file=source.name, row=at) from None
+            meter.unpack(sum(map(len, texts)))
+            yield Block(source, texts, row)
+            row += len(texts)
+    meter.bytes += source.size or 0
 
 
 def _of_rows(source: Source) -> Iterator[Example]:

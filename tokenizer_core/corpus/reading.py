@@ -7,7 +7,7 @@ import gzip
 import importlib
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Literal
@@ -204,7 +204,7 @@ def rows(
     skip = skip or refuse
     arrow, parquet, compute = (needed(name, "parquet") for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
     with failures(source, arrow.ArrowException), source.open() as file:
-        _check_column(parquet.read_schema(file), column, source.name, arrow.types)
+        _check_strings(parquet.read_schema(file), column, source.name, arrow.types)
         at, table = 0, parquet.ParquetFile(file, read_dictionary=[column])
         for batch in table.iter_batches(batch_size=1024, columns=[column]):
             # As a dictionary, a text that every row repeats is held once, whatever its unpacked size.
@@ -232,15 +232,19 @@ def rows(
             at += len(texts)
 
 
-def _check_column(schema: Any, column: str, name: str, types: Any) -> None:
-    """Require that a file has one column of this name, of strings; ``types`` are pyarrow's."""
-    if column not in schema.names:
-        names = ", ".join(schema.names)
-        raise InvalidCorpus(f"{name} has no column {column!r}, only {names}", file=name, field="column")
-    if (times := schema.names.count(column)) > 1:
+def check_column(names: Sequence[str], column: str, name: str) -> None:
+    """Require that a file called ``name`` has one column of this name."""
+    if column not in names:
+        raise InvalidCorpus(f"{name} has no column {column!r}, only {', '.join(names)}", file=name, field="column")
+    if (times := names.count(column)) > 1:
         raise InvalidCorpus(
             f"{name} has {times} columns {column!r}; rename or drop all but one", file=name, field="column"
         )
+
+
+def _check_strings(schema: Any, column: str, name: str, types: Any) -> None:
+    """Require that a file has one column of this name, of strings; ``types`` are pyarrow's."""
+    check_column(schema.names, column, name)
     kind = schema.field(column).type
     if not (types.is_string(kind) or types.is_large_string(kind)):
         raise InvalidCorpus(f"the column {column!r} of {name} holds {kind}, not strings", file=name, field="column")

@@ -12,9 +12,9 @@ from tokenizer_core.corpus.examples import examples as examples_of
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidCorpus, InvalidOption, RowTooLong, TokdError
-from tokenizer_core.packing.examples import Encoded, ExampleEncoder, RowBuilder, TrainedOn
+from tokenizer_core.examples import Encoded, ExampleEncoder, TrainedOn
 from tokenizer_core.packing.files import format_of, write_packs
-from tokenizer_core.packing.packs import Packs, TokenRows
+from tokenizer_core.packing.packs import Packs, RowBuilder, TokenRows
 from tokenizer_core.packing.plan import Method, Overflow, PackPlan, plan_packs
 from tokenizer_core.tokenizer import Tokenizer
 

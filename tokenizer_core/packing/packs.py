@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.chat.encoding import IGNORED
+from tokenizer_core.examples import Encoded
 from tokenizer_core.packing.plan import PackPlan
+from tokenizer_core.padding import IGNORED
 
 PADDING = -1
 """The source row of a member that is padding alone."""
@@ -38,6 +39,29 @@ class TokenRows:
     def lengths(self) -> Ints:
         """The number of tokens of each row."""
         return np.diff(self.offsets)
+
+
+class RowBuilder:
+    """Collects encoded examples as rows."""
+
+    def __init__(self) -> None:
+        self._ids: list[npt.NDArray[np.uint32]] = []
+        self._trained: list[npt.NDArray[np.bool_]] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, encoded: Encoded) -> None:
+        """Add a row."""
+        self._ids.append(encoded.ids)
+        self._trained.append(encoded.trained)
+
+    def rows(self) -> TokenRows:
+        """Return all rows that were added."""
+        lengths = np.array([0, *map(len, self._ids)], dtype=np.int64)
+        ids = np.concatenate([np.empty(0, np.uint32), *self._ids])
+        trained = np.concatenate([np.empty(0, bool), *self._trained])
+        return TokenRows(ids, trained, np.cumsum(lengths))
 
 
 @dataclass(frozen=True, eq=False)

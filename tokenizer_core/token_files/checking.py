@@ -73,10 +73,12 @@ class _Checks:
     def __init__(self, files: TokenFiles, tokenizer: Tokenizer | None, sample: int) -> None:
         self._files, self._tokenizer = files, tokenizer
         self._shape, self._eos = files.shape, files.manifest["eos"]
-        self._policy = files.manifest["special_tokens"]
+        # Of a chat, literals that its template wrote are tokens again.
+        self._policy = "parse" if self._shape.is_labeled else files.manifest["special_tokens"]
         self.has_borders = files.layout not in _WITHOUT_BORDERS
         self._every = max(1, files.documents // max(1, sample))
-        self._most = sample
+        # A literal that a message has as text would be a token.
+        self._most = 0 if self._policy == "parse" and files.manifest["special_tokens"] == "text" else sample
         self.problems: list[str] = []
         self.documents = self.tokens = self.sampled = 0
 

@@ -36,15 +36,13 @@ class TokenFiles:
 
     @property
     def shards(self) -> list[Shard]:
-        return [
-            Shard(shard["documents"], shard["tokens"], shard["files"], shard["facts"])
-            for shard in self.manifest["shards"]
-        ]
+        return [Shard(shard["documents"], shard["tokens"], shard["files"]) for shard in self.manifest["shards"]]
 
     @property
     def shape(self) -> Shape:
         found = self.manifest
-        return Shape(found["dtype"], found["name"], found["eos"]["id"])
+        labeled = found.get("messages") is not None
+        return Shape(found["dtype"], found["name"], found["eos"]["id"], is_labeled=labeled)
 
     @property
     def written_by(self) -> Layout:

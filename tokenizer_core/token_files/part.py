@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tokenizer_core._kernel import DocumentEncoder
 from tokenizer_core.corpus.documents import Block, lines_before
 from tokenizer_core.errors import InvalidCorpus, TokdError
+from tokenizer_core.token_files.chats import ChatEncoder
 from tokenizer_core.token_files.layouts.layout import Batch, Lengths, Sink
 from tokenizer_core.token_files.recipe import Recipe
 
@@ -23,7 +24,15 @@ _COST = 8
 _KEPT = 10
 """Documents left out that are listed."""
 
-_Encoded = tuple[bytes, Lengths, int, list[tuple[int, str]]]
+
+class Encoded(NamedTuple):
+    """The ids of a block's documents, their lengths, what was left out, and of chats which ids are trained on."""
+
+    ids: bytes
+    lengths: Lengths
+    skipped: int
+    first: list[tuple[int, str]]
+    trained: bytes = b""
 
 
 @dataclass(slots=True)
@@ -44,11 +53,13 @@ class Totals:
     """What a part has.
 
     Attributes:
+        trained: tokens of chats that are trained on.
         sources: for each file: its name, the first byte or row, what was read, and the hash of that.
     """
 
     documents: int = 0
     tokens: int = 0
+    trained: int = 0
     skipped: Skipped = field(default_factory=Skipped)
     sources: list[dict[str, Any]] = field(default_factory=list)
 
@@ -60,7 +71,14 @@ class PartEncoder:
         memory: bytes of blocks that are encoded or wait for it at the same time, but for one.
     """
 
-    def __init__(self, encoder: DocumentEncoder, recipe: Recipe, pool: ThreadPoolExecutor, threads: int, memory: int):
+    def __init__(
+        self,
+        encoder: DocumentEncoder | ChatEncoder,
+        recipe: Recipe,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        memory: int,
+    ):
         self._encoder, self._recipe, self._pool = encoder, recipe, pool
         self._most_blocks = 2 * threads + 2
         self._memory = memory
@@ -79,7 +97,7 @@ class PartEncoder:
         """
         totals, reading = Totals(), _Reading(names)
         origin_of: dict[int, int] = {}
-        for block, source, (ids, lengths, skipped, first) in self._encoded(reading.of(blocks)):
+        for block, source, (ids, lengths, skipped, first, trained) in self._encoded(reading.of(blocks)):
             tokens = int(lengths.sum())
             longest = self._recipe.layout.longest(self._recipe.shape)
             if len(lengths) and int(lengths.max()) > longest:
@@ -93,16 +111,17 @@ class PartEncoder:
             start = origin_of.get(source, 0)
             origin_of[source] = start + len(lengths)
             numbers = np.arange(start, start + len(lengths), dtype=np.int64)
-            sink.take(Batch(ids, lengths, np.column_stack([np.full_like(numbers, source), numbers])))
+            sink.take(Batch(ids, lengths, np.column_stack([np.full_like(numbers, source), numbers]), trained))
             totals.documents += len(lengths)
             totals.tokens += tokens
+            totals.trained += trained.count(1)
             report(len(lengths), tokens)
         sink.finish()
         totals.sources = reading.described()
         return totals
 
-    def _encoded(self, blocks: Iterator[tuple[Block, int]]) -> Iterator[tuple[Block, int, _Encoded]]:
-        waiting: deque[tuple[Block, int, Future[_Encoded]]] = deque()
+    def _encoded(self, blocks: Iterator[tuple[Block, int]]) -> Iterator[tuple[Block, int, Encoded]]:
+        waiting: deque[tuple[Block, int, Future[Encoded]]] = deque()
         cost = 0
         try:
             for block, source in blocks:
@@ -120,14 +139,14 @@ class PartEncoder:
             for _, _, future in waiting:
                 future.cancel()
 
-    def _encode(self, block: Block) -> _Encoded:
+    def _encode(self, block: Block) -> Encoded:
         if isinstance(block.content, bytes):
             first = (block.lines_before or 0) + 1
             field = self._recipe.files.field
-            return self._encoder.encode_lines(block.content, field, first_line=first, first_byte=block.start)
-        return self._encoder.encode_texts(block.content)
+            return Encoded(*self._encoder.encode_lines(block.content, field, first_line=first, first_byte=block.start))
+        return Encoded(*self._encoder.encode_texts(block.content))
 
-    def _outcome(self, block: Block, future: Future[_Encoded]) -> _Encoded:
+    def _outcome(self, block: Block, future: Future[Encoded]) -> Encoded:
         try:
             encoded = future.result()
             if encoded[2] and block.lines_before is None and block.start > 0:
@@ -175,6 +194,8 @@ def _named(error: TokdError, block: Block) -> TokdError:
         where = f"row {row + block.start} of {name}"
     if "index" in error.place:
         place["byte"] = error.place["index"]
+    if "field" in error.place:
+        place["field"] = error.place["field"]
     return InvalidCorpus(f"{where}: {message}", code=error.code, **place)
 
 

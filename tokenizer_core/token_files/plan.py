@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tokenizer_core.corpus.documents import Block, documents, lines_between
+from tokenizer_core.corpus.examples import rows_as_json
 from tokenizer_core.corpus.reading import Meter, Source, compression_of, failures
+from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.examples import CHAT_FIELDS
 from tokenizer_core.token_files.recipe import Recipe
 
 _PACKED = 4
@@ -97,11 +100,20 @@ def parts(task: Task, recipe: Recipe, meter: Meter) -> Iterator[tuple[int, Block
             yield 0, block
     elif task.is_chain:
         (source,) = task.sources
-        yield from _chained(documents(source, recipe.files, meter), recipe.shard_bytes)
+        yield from _chained(_documents(source, recipe, meter), recipe.shard_bytes)
     else:
         for source in task.sources:
-            for block in documents(source, recipe.files, meter):
+            for block in _documents(source, recipe, meter):
                 yield 0, block
+
+
+def _documents(source: Source, recipe: Recipe, meter: Meter) -> Iterator[Block]:
+    if recipe.chats is None or source.format == "jsonl":
+        return documents(source, recipe.files, meter)
+    if source.format == "parquet":
+        return rows_as_json(source, recipe.chats.field, CHAT_FIELDS, meter)
+    message = f"{source.name} is no file of chats; name files of JSON lines or Parquet"
+    raise InvalidCorpus(message, file=source.name, field="corpus")
 
 
 def _chained(blocks: Iterator[Block], most: int) -> Iterator[tuple[int, Block]]:

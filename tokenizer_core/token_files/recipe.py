@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tokenizer_core._kernel import VERSION
-from tokenizer_core.arguments import check_choice, integer_of, optional_integer, whole_number
+from tokenizer_core.arguments import check_choice, check_unicode, integer_of, optional_integer, whole_number
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.encoding_options import SpecialTokens
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, TemplateMissing
+from tokenizer_core.examples import TrainedOn
 from tokenizer_core.token_files.layouts import LAYOUTS, LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, EosPlace, Layout, Shape
 from tokenizer_core.tokenizer import Tokenizer
@@ -28,12 +29,21 @@ LEAST_SHARD_BYTES = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
+class Chats:
+    """The field or column that holds a chat, and what of it is trained on."""
+
+    field: str
+    train_on: TrainedOn
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """What decides the bytes of a run's files.
 
     Attributes:
         place: where the end-of-text token stands.
         shuffle: the seed, or ``None`` for the order of the corpus.
+        chats: what is said of them, or ``None`` if the documents are texts.
     """
 
     layout_name: LayoutName
@@ -43,7 +53,9 @@ class Recipe:
     shuffle: int | None
     shard_bytes: int
     files: Files
+    chats: Chats | None
     tokenizer: str
+    fingerprint: str
     vocab_size: int
 
     @property
@@ -55,6 +67,7 @@ class Recipe:
         return {
             "layout": self.layout_name,
             "tokenizer": self.tokenizer,
+            "fingerprint": self.fingerprint,
             "name": self.shape.tokenizer,
             "vocab_size": self.vocab_size,
             "dtype": self.shape.dtype,
@@ -62,6 +75,7 @@ class Recipe:
             "special_tokens": self.special_tokens,
             "field": self.files.field,
             "column": self.files.column,
+            "messages": None if self.chats is None else asdict(self.chats),
             "on_error": self.files.on_error,
             "shuffle": self.shuffle,
             "shard_bytes": self.shard_bytes,
@@ -83,6 +97,8 @@ def recipe_of(
     dtype: Dtype | None,
     shuffle: int | None,
     shard_bytes: int,
+    messages: str | None,
+    train_on: TrainedOn | None,
 ) -> Recipe:
     """Check the settings, and decide what was left open.
 
@@ -93,8 +109,11 @@ def recipe_of(
     check_choice(special_tokens, SpecialTokens, "special_tokens")
     written = LAYOUTS[layout]
     vocab_size = tokenizer.vocab_size
-    id, place = _end_of_text(tokenizer, written.eos if eos is None else eos, written)
-    shape = Shape(_dtype(dtype, written, layout, vocab_size), tokenizer.name, id)
+    chats = _chats(tokenizer, messages, train_on, special_tokens)
+    # A chat ends as its template ends it.
+    usual = written.eos if chats is None else "none"
+    id, place = _end_of_text(tokenizer, usual if eos is None else eos, written)
+    shape = Shape(_dtype(dtype, written, layout, vocab_size), tokenizer.name, id, is_labeled=chats is not None)
     return Recipe(
         layout,
         shape,
@@ -103,9 +122,31 @@ def recipe_of(
         optional_integer(shuffle, "shuffle", 0),
         integer_of(shard_bytes, "shard_bytes", LEAST_SHARD_BYTES),
         files,
+        chats,
         tokenizer.hash,
+        tokenizer.fingerprint(),
         vocab_size,
     )
+
+
+def _chats(
+    tokenizer: Tokenizer, field: str | None, train_on: TrainedOn | None, special_tokens: SpecialTokens
+) -> Chats | None:
+    if field is None:
+        if train_on is not None:
+            raise InvalidOption("of texts all is trained on; train_on is for messages", field="train_on")
+        return None
+    check_unicode(field, "messages")
+    train_on = "assistant" if train_on is None else train_on
+    check_choice(train_on, TrainedOn, "train_on")
+    if train_on == "completion":
+        raise InvalidOption('a chat has no completion; train_on is "assistant", "last" or "all"', field="train_on")
+    if special_tokens == "parse":
+        message = 'whoever writes a chat writes no control token; special_tokens is "reject" or "text"'
+        raise InvalidOption(message, field="special_tokens")
+    if not tokenizer.settings.templates:
+        raise TemplateMissing("the tokenizer has no chat template, by which messages become text", field="messages")
+    return Chats(field, train_on)
 
 
 def _dtype(dtype: Dtype | None, layout: Layout, name: str, vocab_size: int) -> Dtype:

@@ -24,6 +24,8 @@ from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter, failures
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
+from tokenizer_core.examples import TrainedOn
+from tokenizer_core.token_files.chats import ChatEncoder
 from tokenizer_core.token_files.claims import Claims
 from tokenizer_core.token_files.layouts import LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, Shard, Sink
@@ -71,6 +73,8 @@ def encode_corpus(
     dtype: Dtype | None = None,
     shuffle: int | None = None,
     shard_bytes: int = SHARD_BYTES,
+    messages: str | None = None,
+    train_on: TrainedOn | None = None,
     resume: bool = False,
     join: bool = False,
     threads: int = 0,
@@ -84,10 +88,14 @@ def encode_corpus(
     Args:
         layout: the trainer's format.
         eos: where the tokenizer's end-of-text token stands: after each document, before it, or nowhere, or the id that
-            stands there; by default where the layout's trainer expects it. An empty document has none.
+            stands there; by default where the layout's trainer expects it, and nowhere at chats, which end as their
+            template says. An empty document has none.
         dtype: of the ids; by default the smallest that the layout's trainer takes for the vocabulary.
         shuffle: the seed of a permutation of the documents of each shard, and of the shards.
         shard_bytes: unpacked bytes of the corpus for each shard.
+        messages: the field or column that holds a chat, in place of a text. With the ``tools``, ``documents`` and
+            ``chat_template_kwargs`` beside it, it is rendered by the tokenizer's template and written with labels.
+        train_on: what of chats is trained on: ``"assistant"``, ``"last"`` or ``"all"``.
         resume: keep the parts that a stopped run has finished, and return what is there if it is whole.
         join: as ``resume``, and share the work with all runs that are given the same arguments.
         threads: 0 takes all cores; their number changes no byte.
@@ -110,6 +118,8 @@ def encode_corpus(
         dtype=dtype,
         shuffle=shuffle,
         shard_bytes=shard_bytes,
+        messages=messages,
+        train_on=train_on,
     )
     threads = integer_of(threads, "threads", 0) or len(os.sched_getaffinity(0))
     if os.path.lexists(place) and not (resume or join):
@@ -132,15 +142,8 @@ def encode_corpus(
             if any(claims.others()):
                 raise FileExistsError(errno.EEXIST, "another run is writing it; join it", str(place))
             sweep(store.folder)
-        encoder = DocumentEncoder(
-            tokenizer,
-            special_tokens,
-            **({} if recipe.shape.eos is None else {recipe.place: recipe.shape.eos}),
-            id_bytes=recipe.shape.item,
-            skip_invalid=files.on_error == "skip",
-        )
         with ThreadPoolExecutor(threads, "encode") as pool:
-            runner = PartEncoder(encoder, recipe, pool, threads, integer_of(memory, "memory", 1))
+            runner = PartEncoder(_encoder(tokenizer, recipe), recipe, pool, threads, integer_of(memory, "memory", 1))
             _Run(recipe, planned, store, claims, runner, progress).work()
         _finish(place, recipe, planned, store, claims)
         return read_token_files(place)
@@ -153,6 +156,18 @@ def encode_corpus(
         claims.close()
         if os.path.lexists(place) or not join:
             store.tidy(is_whole=os.path.lexists(place))
+
+
+def _encoder(tokenizer: Tokenizer, recipe: Recipe) -> DocumentEncoder | ChatEncoder:
+    if recipe.chats is not None:
+        return ChatEncoder(tokenizer, recipe, recipe.chats)
+    return DocumentEncoder(
+        tokenizer,
+        recipe.special_tokens,
+        **({} if recipe.shape.eos is None else {recipe.place: recipe.shape.eos}),
+        id_bytes=recipe.shape.item,
+        skip_invalid=recipe.files.on_error == "skip",
+    )
 
 
 class _Run:
@@ -306,13 +321,14 @@ class _Assembly:
             raise EmptyCorpus("there is no document in the corpus")
         shards = self._one_file() if self._recipe.layout.is_one_file else self._renamed()
         beside = {}
-        described = [Shard(shard["documents"], shard["tokens"], shard["files"], shard["facts"]) for shard in shards]
+        described = [Shard(shard["documents"], shard["tokens"], shard["files"]) for shard in shards]
         for name, data in self._recipe.layout.index(described, self._recipe.shape).items():
             replace(self._whole / name, [data])
             beside[name] = len(data)
         return {
             "documents": sum(marker["documents"] for marker in markers),
             "tokens": sum(marker["tokens"] for marker in markers),
+            "trained": sum(marker["trained"] for marker in markers) if self._recipe.chats else None,
             "skipped": sum(marker["skipped"] for marker in markers),
             "first_skipped": [place for marker in markers for place in marker["first_skipped"]][:10],
             "shards": shards,
@@ -338,15 +354,16 @@ class _Assembly:
 
     def _one_file(self) -> list[dict[str, Any]]:
         markers = [marker for _, _, marker in self._parts]
-        (suffix,) = markers[0]["pieces"][0]["files"]
-        name = self._recipe.layout.name(0, 1, suffix)
-        facts = joined([self._store.file(task, part, 0, suffix) for task, part, _ in self._parts], self._whole / name)
+        files = {}
+        for suffix in markers[0]["pieces"][0]["files"]:
+            name = self._recipe.layout.name(0, 1, suffix)
+            parts = [self._store.file(task, part, 0, suffix) for task, part, _ in self._parts]
+            files[suffix] = {"name": name, **joined(parts, self._whole / name)}
         return [
             {
                 "documents": sum(marker["documents"] for marker in markers),
                 "tokens": sum(marker["tokens"] for marker in markers),
-                "files": {suffix: {"name": name, **facts}},
-                "facts": {},
+                "files": files,
                 "sources": [source for marker in markers for source in marker["sources"]],
             }
         ]

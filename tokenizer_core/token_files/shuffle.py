@@ -23,17 +23,20 @@ class Shuffled(Sink):
         self._sink, self._spool, self._seed = sink, spool, seed
         self._lengths: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
         self._origins: list[npt.NDArray[np.int64]] = [np.empty((0, 2), np.int64)]
+        self._batches: list[int] = []
 
     def take(self, batch: Batch) -> None:
         self._spool.write(batch.ids)
+        self._spool.write(batch.trained)
         self._lengths.append(batch.lengths)
         self._origins.append(batch.origins)
+        self._batches.append(len(batch.lengths))
 
     def finish(self) -> None:
         self._spool.flush()
         lengths, origins = np.concatenate(self._lengths), np.concatenate(self._origins)
         sizes = lengths * self.shape.item
-        starts = sizes.cumsum() - sizes
+        starts, marks = self._places(lengths)
         order = permutation(len(lengths), self._seed)
         ends = sizes[order].cumsum()
         first = 0
@@ -41,12 +44,30 @@ class Shuffled(Sink):
             before = int(ends[first - 1]) if first else 0
             last = max(first + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
             chosen = order[first:last]
-            file = self._spool.fileno()
-            places = zip(sizes[chosen].tolist(), starts[chosen].tolist(), strict=True)
-            ids = b"".join([os.pread(file, size, start) for size, start in places])
-            self._sink.take(Batch(ids, lengths[chosen], origins[chosen]))
+            ids = self._read(starts[chosen], sizes[chosen])
+            trained = self._read(marks[chosen], lengths[chosen]) if self.shape.is_labeled else b""
+            self._sink.take(Batch(ids, lengths[chosen], origins[chosen], trained))
             first = last
         self._sink.finish()
+
+    def _places(self, lengths: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return where the ids of each document lie, and where the bytes that say which of them are trained on do."""
+        before = lengths.cumsum() - lengths
+        if not self.shape.is_labeled:
+            return before * self.shape.item, before
+        counts = np.array(self._batches, np.int64)
+        tokens = np.array([each.sum() for each in self._lengths[1:]], np.int64)
+        earlier = np.repeat(tokens.cumsum() - tokens, counts)
+        # A batch's ids, then its marks.
+        starts = before * self.shape.item + earlier
+        marks = before + (earlier + np.repeat(tokens, counts)) * self.shape.item
+        return starts, marks
+
+    def _read(self, starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> bytes:
+        file = self._spool.fileno()
+        return b"".join(
+            [os.pread(file, size, start) for size, start in zip(sizes.tolist(), starts.tolist(), strict=True)]
+        )
 
 
 def seed_of(*parts: object) -> int:

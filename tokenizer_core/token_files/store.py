@@ -55,13 +55,12 @@ class Store:
         for number, piece in enumerate(outputs.pieces):
             for suffix, facts in piece.files.items():
                 Path(facts.pop("path")).replace(self.file(task, part, number, suffix))
-            pieces.append(
-                {"documents": piece.documents, "tokens": piece.tokens, "files": piece.files, "facts": piece.facts}
-            )
+            pieces.append({"documents": piece.documents, "tokens": piece.tokens, "files": piece.files})
         sync_directory(self.folder)
         marker = {
             "documents": totals.documents,
             "tokens": totals.tokens,
+            "trained": totals.trained,
             "skipped": totals.skipped.count,
             "first_skipped": totals.skipped.first,
             "sources": totals.sources,

@@ -83,20 +83,23 @@ def mds(folder: Path, dtype: str) -> Documents:
     for entry in index["shards"]:
         data = (folder / entry["raw_data"]["basename"]).read_bytes()
         assert len(data) == entry["raw_data"]["bytes"]
-        assert (entry["column_names"], entry["column_encodings"]) == (["tokens"], [f"ndarray:{dtype}"])
+        names = entry["column_names"]
+        assert names in (["tokens"], ["labels", "tokens"])
+        assert entry["column_encodings"][-1] == f"ndarray:{dtype}"
         (count,) = struct.unpack_from("<I", data)
         assert count == entry["samples"]
         places = struct.unpack_from(f"<{count + 1}I", data, 4)
         config = json.loads(data[4 + 4 * (count + 1) : places[0]])
         assert {key: entry[key] for key in config} == config
         for start, end in pairwise(places):
-            (size,) = struct.unpack_from("<I", data, start)
-            assert start + 4 + size == end
-            code = data[start + 4]
+            sizes = struct.unpack_from(f"<{len(names)}I", data, start)
+            assert start + 4 * len(names) + sum(sizes) == end
+            at = end - sizes[-1]
+            code = data[at]
             assert code >> 2 == 1
             width = 1 << (code & 3)
-            length = int.from_bytes(data[start + 5 : start + 5 + width], "little")
-            found.append(np.frombuffer(data[start + 5 + width : end], dtype).tolist())
+            length = int.from_bytes(data[at + 1 : at + 1 + width], "little")
+            found.append(np.frombuffer(data[at + 1 + width : end], dtype).tolist())
             assert len(found[-1]) == length
     return found
 
@@ -105,16 +108,23 @@ def litdata(folder: Path, dtype: str) -> Documents:
     found: Documents = []
     index = json.loads((folder / "index.json").read_text())
     codes = {"int32": 16, "int64": 18, "uint16": 20}
-    assert index["config"]["data_format"] == [f"no_header_tensor:{codes[dtype]}"]
+    formats = index["config"]["data_format"]
+    is_labeled = len(formats) == 2
+    assert formats[0] == f"no_header_tensor:{codes[dtype]}"
     for chunk in index["chunks"]:
         data = (folder / chunk["filename"]).read_bytes()
         (count,) = struct.unpack_from("<I", data)
         places = struct.unpack_from(f"<{count + 1}I", data, 4)
         assert (places[0], places[-1]) == (4 + 4 * (count + 1), len(data))
         assert chunk["chunk_size"] == count
-        assert chunk["chunk_bytes"] == len(data) - places[0]
-        documents = [np.frombuffer(data[a:b], dtype).tolist() for a, b in pairwise(places)]
-        assert chunk["dim"] == sum(map(len, documents))
+        assert chunk["chunk_bytes"] == len(data)
+        if is_labeled:
+            # Two sizes, the ids, the labels.
+            ends = [a + 8 + struct.unpack_from("<I", data, a)[0] for a in places[:-1]]
+            documents = [np.frombuffer(data[a + 8 : b], dtype).tolist() for a, b in zip(places, ends, strict=False)]
+        else:
+            documents = [np.frombuffer(data[a:b], dtype).tolist() for a, b in pairwise(places)]
+        assert chunk["dim"] == (None if is_labeled else sum(map(len, documents)))
         found += documents
     return found
 

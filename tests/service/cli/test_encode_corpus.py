@@ -59,6 +59,22 @@ def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, ca
     assert "line 4 of" in said.err
 
 
+def test_chats_are_written_with_labels(corpus, artifact, tmp_path, capsys):  # noqa: F811
+    chat = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]
+    (tmp_path / "in.jsonl").write_text(json.dumps({"messages": chat}) + "\n" + json.dumps({"chat": chat}) + "\n")
+    run = ["encode-corpus", str(tmp_path / "in.jsonl"), "-t", artifact, "--messages", "--quiet", "-o"]
+    assert main([*run, str(tmp_path / "out")]) == 1
+    assert "line 2 of" in capsys.readouterr().err
+    assert main([*run, str(tmp_path / "out"), "--on-error", "skip", "--train-on", "last"]) == 0
+    assert "tokens trained on" in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "out")]) == 0
+    assert "last" in capsys.readouterr().out
+    assert main([*run, str(tmp_path / "two"), "--on-error", "skip", "--field", "chat", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["trained"] > 0
+    assert main([*run, str(tmp_path / "three"), "--special-tokens", "parse"]) == 1
+    assert "special_tokens" in capsys.readouterr().err
+
+
 def test_inspect_and_check_read_token_files(corpus, artifact, tmp_path, capsys):  # noqa: F811
     out = str(tmp_path / "out")
     assert main(["encode-corpus", str(corpus), "-t", artifact, "-o", out, "--quiet"]) == 0

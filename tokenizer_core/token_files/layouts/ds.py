@@ -28,6 +28,8 @@ class Ds(Layout):
 
 
 class _Ended(FlatSink):
+    mask_suffix = ".ds.loss"
+
     def finish(self) -> None:
         super().finish()
         index = self.outputs.open(self.piece, ".ds.index")

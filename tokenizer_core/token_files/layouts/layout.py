@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tokenizer_core.padding import IGNORED
+
 Dtype = Literal["uint16", "int32", "uint32", "int64"]
 EosPlace = Literal["after", "before", "none"]
 
@@ -24,11 +26,13 @@ class Shape:
     Attributes:
         tokenizer: its name, where a layout writes one.
         eos: the id at the border of documents, or ``None``.
+        is_labeled: whether the files say which ids are trained on.
     """
 
     dtype: Dtype
     tokenizer: str
     eos: int | None
+    is_labeled: bool = False
 
     @property
     def item(self) -> int:
@@ -40,6 +44,17 @@ class Shape:
         """The type in the files: little-endian on any machine."""
         return np.dtype(self.dtype).newbyteorder("<")
 
+    @property
+    def label_dtype(self) -> Dtype:
+        """The type of labels, which holds every id and ``IGNORED``."""
+        return "int32" if self.dtype in ("uint16", "int32") else "int64"
+
+    def labels(self, ids: bytes, trained: bytes) -> bytes:
+        """Return the ids that are trained on and ``IGNORED`` elsewhere, as ``label_dtype``, without a shift."""
+        values = np.frombuffer(ids, self.stored).astype(np.dtype(self.label_dtype).newbyteorder("<"))
+        values[np.frombuffer(trained, np.bool_) == 0] = IGNORED
+        return values.tobytes()
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -49,11 +64,13 @@ class Batch:
         ids: of all documents, as the bytes of ``Shape.stored``.
         lengths: ids of each document.
         origins: shape (n, 2): which source of the part a document is from, and its number among those.
+        trained: of all documents, one byte an id: 1 where it is trained on; empty unless ``Shape.is_labeled``.
     """
 
     ids: bytes
     lengths: Lengths
     origins: npt.NDArray[np.int64]
+    trained: bytes = b""
 
 
 @dataclass(slots=True)
@@ -62,13 +79,11 @@ class Piece:
 
     Attributes:
         files: by suffix, what ``Output.close`` returns.
-        facts: what the layout wants to know of it when it writes the index.
     """
 
     documents: int = 0
     tokens: int = 0
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class Output(Protocol):
@@ -124,7 +139,6 @@ class Shard:
     documents: int
     tokens: int
     files: Mapping[str, Mapping[str, Any]]
-    facts: Mapping[str, Any]
 
 
 class Layout(ABC):
@@ -170,14 +184,20 @@ class Layout(ABC):
 class FlatSink(Sink):
     """Writes ids end to end into one file, and notes the lengths of the documents."""
 
+    mask_suffix: ClassVar[str] = ".mask"
+    """Of the file beside it that says which ids are trained on: one byte an id, 1 or 0."""
+
     def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
         super().__init__(outputs, shape)
         self.piece = outputs.piece()
         self.file = outputs.open(self.piece, suffix)
+        self._mask = outputs.open(self.piece, self.mask_suffix) if shape.is_labeled else None
         self._lengths: list[Lengths] = []
 
     def take(self, batch: Batch) -> None:
         self.file.write(batch.ids)
+        if self._mask is not None:
+            self._mask.write(batch.trained)
         self.piece.documents += len(batch.lengths)
         self.piece.tokens += int(batch.lengths.sum())
         self._lengths.append(batch.lengths)
@@ -188,6 +208,8 @@ class FlatSink(Sink):
 
     def finish(self) -> None:
         self.file.close()
+        if self._mask is not None:
+            self._mask.close()
 
 
 def ids_of(path: Path, shape: Shape, skip: int = 0) -> npt.NDArray[Any]:

@@ -35,15 +35,17 @@ class _Samples(Sink):
         self._size = self._tokens = 0
 
     @abstractmethod
-    def sample(self, ids: bytes) -> bytes:
-        """Return what is written of a document."""
+    def sample(self, ids: bytes, labels: bytes) -> bytes:
+        """Return what is written of a document; ``labels`` are empty unless the shape has them."""
 
     def take(self, batch: Batch) -> None:
         item, start = self.shape.item, 0
         for length in batch.lengths.tolist():
-            end = start + length * item
+            end = start + length
             if length:
-                self._add(self.sample(batch.ids[start:end]), length)
+                ids = batch.ids[start * item : end * item]
+                trained = batch.trained[start:end]
+                self._add(self.sample(ids, self.shape.labels(ids, trained) if trained else b""), length)
             start = end
 
     def _add(self, sample: bytes, length: int) -> None:
@@ -59,11 +61,9 @@ class _Samples(Sink):
         count = len(self._samples)
         places = np.zeros(count + 1, np.uint32)
         np.cumsum([len(sample) for sample in self._samples], out=places[1:], dtype=np.uint32)
-        size = int(places[-1])
         places += np.uint32(4 + 4 * (count + 1) + len(self.config))
         piece = self.outputs.piece()
         piece.documents, piece.tokens = count, self._tokens
-        piece.facts = {"bytes": size}
         file = self.outputs.open(piece, self.suffix)
         file.write(count.to_bytes(4, "little") + places.astype("<u4").tobytes() + self.config)
         file.write(b"".join(self._samples))
@@ -85,12 +85,12 @@ def _samples(path: Path) -> Iterator[memoryview]:
 
 
 class Mds(Layout):
-    """MosaicML's streaming dataset with a column ``tokens``."""
+    """MosaicML's streaming dataset with a column ``tokens``, and one of ``labels`` before it."""
 
     names = "shard.{number:05}{suffix}"
 
     def longest(self, shape: Shape) -> int:
-        return min(2**31, _MOST_BYTES // shape.item) - 1
+        return min(2**31, _MOST_BYTES // sum(np.dtype(dtype).itemsize for dtype in _types(shape))) - 1
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
         return _MdsSink(outputs, shape)
@@ -105,9 +105,10 @@ class Mds(Layout):
         return {"index.json": json.dumps({"version": 2, "shards": entries}, sort_keys=True).encode()}
 
     def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+        columns = 2 if shape.is_labeled else 1
         for sample in _samples(folder / shard.files[".mds"]["name"]):
-            width = 1 << (sample[4] & 3)
-            yield np.frombuffer(sample, shape.stored, offset=5 + width)
+            tokens = sample[-int.from_bytes(sample[4 * columns - 4 : 4 * columns], "little") :]
+            yield np.frombuffer(tokens, shape.stored, offset=1 + (1 << (tokens[0] & 3)))
 
 
 def _mds_config(shape: Shape) -> dict[str, Any]:
@@ -117,10 +118,15 @@ def _mds_config(shape: Shape) -> dict[str, Any]:
         "compression": None,
         "hashes": [],
         "size_limit": _FILE_BYTES,
-        "column_names": ["tokens"],
-        "column_encodings": [f"ndarray:{shape.dtype}"],
-        "column_sizes": [None],
+        # In the order of their names.
+        "column_names": ["labels", "tokens"] if shape.is_labeled else ["tokens"],
+        "column_encodings": [f"ndarray:{each}" for each in _types(shape)],
+        "column_sizes": [None for _ in _types(shape)],
     }
+
+
+def _types(shape: Shape) -> tuple[Dtype, ...]:
+    return (shape.label_dtype, shape.dtype) if shape.is_labeled else (shape.dtype,)
 
 
 class _MdsSink(_Samples):
@@ -130,16 +136,23 @@ class _MdsSink(_Samples):
         super().__init__(outputs, shape)
         self.config = json.dumps(_mds_config(shape), sort_keys=True).encode()
 
-    def sample(self, ids: bytes) -> bytes:
+    def sample(self, ids: bytes, labels: bytes) -> bytes:
         count = len(ids) // self.shape.item
-        # The number of dimensions, one, and the type of its size: of one, two or four bytes.
-        code = 0 if count < 1 << 8 else 1 if count < 1 << 16 else 2
-        head = bytes([1 << 2 | code]) + count.to_bytes(1 << code, "little")
-        return (len(head) + len(ids)).to_bytes(4, "little") + head + ids
+        arrays = [_ndarray(values, count) for values in (labels, ids) if values]
+        return b"".join([len(array).to_bytes(4, "little") for array in arrays] + arrays)
+
+
+def _ndarray(values: bytes, count: int) -> bytes:
+    # The number of dimensions, one, and the type of its size: of one, two or four bytes.
+    code = 0 if count < 1 << 8 else 1 if count < 1 << 16 else 2
+    return bytes([1 << 2 | code]) + count.to_bytes(1 << code, "little") + values
 
 
 class LitData(Layout):
-    """LitData's chunks of tokens, as ``TokensLoader`` reads them, which cuts blocks by itself."""
+    """LitData's chunks of tokens, as ``TokensLoader`` reads them, which cuts blocks by itself.
+
+    With labels a sample is a dictionary of ``input_ids`` and ``labels``, and its loader LitData's default.
+    """
 
     names = "chunk-0-{number}{suffix}"
     dtypes = ("int32", "int64", "uint16")
@@ -153,7 +166,7 @@ class LitData(Layout):
         return "int32"
 
     def longest(self, shape: Shape) -> int:
-        return _MOST_BYTES // shape.item - 1
+        return _MOST_BYTES // sum(np.dtype(dtype).itemsize for dtype in _types(shape)) - 2
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
         return _LitDataSink(outputs, shape)
@@ -161,30 +174,41 @@ class LitData(Layout):
     def index(self, shards: Sequence[Shard], shape: Shape) -> dict[str, bytes]:
         chunks = [
             {
-                "chunk_bytes": shard.facts["bytes"],
+                "chunk_bytes": shard.files[".bin"]["bytes"],
                 "chunk_size": shard.documents,
-                "dim": shard.tokens,
+                "dim": None if shape.is_labeled else shard.tokens,
                 "filename": shard.files[".bin"]["name"],
             }
             for shard in shards
         ]
+        columns = {"input_ids": shape.dtype, "labels": shape.label_dtype} if shape.is_labeled else {"": shape.dtype}
+        # A sample as PyTorch writes trees.
+        leaf: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
+        tree = {"type": "builtins.dict", "context": json.dumps([*columns]), "children_spec": [leaf] * len(columns)}
         config = {
             "chunk_bytes": _FILE_BYTES,
             "chunk_size": None,
             "compression": None,
-            "data_format": [f"no_header_tensor:{self._CODES[shape.dtype]}"],
-            # The one leaf of a sample, as PyTorch writes trees.
-            "data_spec": json.dumps([1, {"type": None, "context": None, "children_spec": []}]),
+            "compression_batch_size": None,
+            "compression_level": None,
+            "data_format": [f"no_header_tensor:{self._CODES[dtype]}" for dtype in columns.values()],
+            "data_spec": json.dumps([1, tree if shape.is_labeled else leaf]),
             "encryption": None,
-            "item_loader": "TokensLoader",
+            "ipc_compression": None,
+            "item_loader": "PyTreeLoader" if shape.is_labeled else "TokensLoader",
+            "types": dict.fromkeys(columns, "tensor") if shape.is_labeled else "tensor",
         }
         return {"index.json": json.dumps({"chunks": chunks, "config": config}, sort_keys=True).encode()}
 
     def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
         for sample in _samples(folder / shard.files[".bin"]["name"]):
-            yield np.frombuffer(sample, shape.stored)
+            # The sizes of a dictionary's arrays stand before them.
+            ids = sample[8 : 8 + int.from_bytes(sample[:4], "little")] if shape.is_labeled else sample
+            yield np.frombuffer(ids, shape.stored)
 
 
 class _LitDataSink(_Samples):
-    def sample(self, ids: bytes) -> bytes:
-        return ids
+    def sample(self, ids: bytes, labels: bytes) -> bytes:
+        if not labels:
+            return ids
+        return len(ids).to_bytes(4, "little") + len(labels).to_bytes(4, "little") + ids + labels

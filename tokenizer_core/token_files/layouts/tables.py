@@ -1,4 +1,4 @@
-"""Tables with a column ``input_ids``: Parquet, and Arrow as Hugging Face's ``datasets`` keeps it on the disk."""
+"""Tables with columns ``input_ids`` and ``labels``: Parquet, and Arrow as ``datasets`` keeps it on the disk."""
 
 from __future__ import annotations
 
@@ -62,8 +62,11 @@ class Arrow(_Table):
             "_output_all_columns": False,
             "_split": None,
         }
-        ids = {"feature": {"dtype": shape.dtype, "_type": "Value"}, "_type": "Sequence"}
-        info = {"citation": "", "description": "", "features": {"input_ids": ids}, "homepage": "", "license": ""}
+        features = {
+            name: {"feature": {"dtype": dtype, "_type": "Value"}, "_type": "Sequence"}
+            for name, dtype in _columns(shape).items()
+        }
+        info = {"citation": "", "description": "", "features": features, "homepage": "", "license": ""}
         written = {"state.json": state, "dataset_info.json": info}
         return {name: json.dumps(content, indent=2).encode() for name, content in written.items()}
 
@@ -72,6 +75,11 @@ class Arrow(_Table):
         with arrow.memory_map(str(folder / shard.files[".arrow"]["name"])) as file:
             for batch in arrow.ipc.open_stream(file):
                 yield from _rows(batch.column("input_ids"), shape)
+
+
+def _columns(shape: Shape) -> dict[str, Dtype]:
+    labels: dict[str, Dtype] = {"labels": shape.label_dtype} if shape.is_labeled else {}
+    return {"input_ids": shape.dtype, **labels}
 
 
 def _rows(column: Any, shape: Shape) -> Iterator[npt.NDArray[Any]]:
@@ -88,11 +96,14 @@ class _Rows(Sink):
     def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
         super().__init__(outputs, shape)
         self.arrow = needed("pyarrow", suffix.removeprefix("."))
-        self.kind = getattr(self.arrow, shape.dtype)()
-        self.schema = self.arrow.schema([("input_ids", self.arrow.list_(self.kind))])
+        self._kinds = [getattr(self.arrow, dtype)() for dtype in _columns(shape).values()]
+        self.schema = self.arrow.schema(
+            [(name, self.arrow.list_(kind)) for name, kind in zip(_columns(shape), self._kinds, strict=True)]
+        )
         self.piece = outputs.piece()
         self.output = outputs.open(self.piece, suffix)
         self._ids: list[bytes] = []
+        self._trained: list[bytes] = []
         self._lengths: list[npt.NDArray[np.int64]] = []
         self._waiting = 0
 
@@ -105,21 +116,23 @@ class _Rows(Sink):
         """Write what stands behind the rows."""
 
     def take(self, batch: Batch) -> None:
-        ids, lengths = batch.ids, batch.lengths
+        ids, trained, lengths = batch.ids, batch.trained, batch.lengths
         while len(lengths):
             ends = self._waiting + lengths.cumsum()
             # The document with which the group is full.
             rows = int(np.searchsorted(ends, _GROUP)) + 1
             if rows > len(lengths):
-                self._add(ids, lengths)
+                self._add(ids, trained, lengths)
                 return
-            size = (int(ends[rows - 1]) - self._waiting) * self.shape.item
-            self._add(ids[:size], lengths[:rows])
+            count = int(ends[rows - 1]) - self._waiting
+            size = count * self.shape.item
+            self._add(ids[:size], trained[:count], lengths[:rows])
             self._flush()
-            ids, lengths = ids[size:], lengths[rows:]
+            ids, trained, lengths = ids[size:], trained[count:], lengths[rows:]
 
-    def _add(self, ids: bytes, lengths: npt.NDArray[np.int64]) -> None:
+    def _add(self, ids: bytes, trained: bytes, lengths: npt.NDArray[np.int64]) -> None:
         self._ids.append(ids)
+        self._trained.append(trained)
         self._lengths.append(lengths)
         self._waiting += int(lengths.sum())
 
@@ -127,14 +140,18 @@ class _Rows(Sink):
         if not self._lengths:
             return
         lengths = np.concatenate(self._lengths)
-        offsets = np.concatenate([np.zeros(1, np.int32), lengths.cumsum().astype(np.int32)])
-        data = self.arrow.py_buffer(b"".join(self._ids))
-        values = self.arrow.Array.from_buffers(self.kind, self._waiting, [None, data])
-        column = self.arrow.ListArray.from_arrays(self.arrow.array(offsets), values)
-        self.write(self.arrow.record_batch([column], schema=self.schema))
+        offsets = self.arrow.array(np.concatenate([np.zeros(1, np.int32), lengths.cumsum().astype(np.int32)]))
+        ids, trained = b"".join(self._ids), b"".join(self._trained)
+        columns = []
+        for kind, data in zip(
+            self._kinds, (ids, self.shape.labels(ids, trained) if self.shape.is_labeled else b""), strict=False
+        ):
+            values = self.arrow.Array.from_buffers(kind, self._waiting, [None, self.arrow.py_buffer(data)])
+            columns.append(self.arrow.ListArray.from_arrays(offsets, values))
+        self.write(self.arrow.record_batch(columns, schema=self.schema))
         self.piece.documents += len(lengths)
         self.piece.tokens += self._waiting
-        self._ids, self._lengths, self._waiting = [], [], 0
+        self._ids, self._trained, self._lengths, self._waiting = [], [], [], 0
 
     def finish(self) -> None:
         self._flush()

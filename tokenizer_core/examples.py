@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, check_flag, whole_number
-from tokenizer_core.chat.encoding import IGNORED, ChatPolicy
+from tokenizer_core.chat.encoding import ChatPolicy
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidOption, TokdError, UnknownTokenId, shown
-from tokenizer_core.packing.packs import TokenRows
+from tokenizer_core.padding import IGNORED
 from tokenizer_core.tokenizer import Tokenizer
 
 TrainedOn = Literal["assistant", "last", "completion", "all"]
@@ -23,9 +23,12 @@ TrainedOn = Literal["assistant", "last", "completion", "all"]
 _EITHER: dict[str, TrainedOn] = {"messages": "assistant", "prompt": "completion", "text": "all", "input_ids": "all"}
 """The field that tells what an example is, and what is trained on if the caller does not say."""
 
+CHAT_FIELDS = ("tools", "documents", "chat_template_kwargs")
+"""The fields beside a chat that are given to its template."""
+
 _FIELDS: dict[str, tuple[str, ...]] = {
-    "messages": ("messages", "tools", "documents", "chat_template_kwargs"),
-    "prompt": ("prompt", "completion", "tools", "documents", "chat_template_kwargs"),
+    "messages": ("messages", *CHAT_FIELDS),
+    "prompt": ("prompt", "completion", *CHAT_FIELDS),
     "text": ("text",),
     "input_ids": ("input_ids", "labels"),
 }
@@ -160,29 +163,6 @@ class ExampleEncoder:
             message = f"the tokenizer has no end-of-text token that could end this {field}; with eos off there is none"
             raise InvalidOption(message, field="eos")
         return (self._eos,)
-
-
-class RowBuilder:
-    """Collects encoded examples as rows."""
-
-    def __init__(self) -> None:
-        self._ids: list[npt.NDArray[np.uint32]] = []
-        self._trained: list[npt.NDArray[np.bool_]] = []
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def add(self, encoded: Encoded) -> None:
-        """Add a row."""
-        self._ids.append(encoded.ids)
-        self._trained.append(encoded.trained)
-
-    def rows(self) -> TokenRows:
-        """Return all rows that were added."""
-        lengths = np.array([0, *map(len, self._ids)], dtype=np.int64)
-        ids = np.concatenate([np.empty(0, np.uint32), *self._ids])
-        trained = np.concatenate([np.empty(0, bool), *self._trained])
-        return TokenRows(ids, trained, np.cumsum(lengths))
 
 
 def _kind_of(example: Any) -> str:

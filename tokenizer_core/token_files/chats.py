@@ -1,0 +1,100 @@
+"""Encode the chats of a corpus, with the ids that are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tokenizer_core.corpus.examples import object_of
+from tokenizer_core.errors import InputError, InvalidCorpus, InvalidOption
+from tokenizer_core.examples import CHAT_FIELDS, Encoded, ExampleEncoder
+from tokenizer_core.token_files.layouts.layout import Lengths
+from tokenizer_core.token_files.recipe import Chats, Recipe
+from tokenizer_core.tokenizer import Tokenizer
+
+_MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which some editors write before the first line."""
+
+
+class ChatEncoder:
+    """Encodes chats where ``DocumentEncoder`` encodes texts.
+
+    Its answers have one part more: for every id one byte, which says whether it is trained on.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, recipe: Recipe, chats: Chats) -> None:
+        self._recipe, self._chats = recipe, chats
+        self._encoder = ExampleEncoder(
+            tokenizer, train_on=chats.train_on, eos=False, special_tokens=recipe.special_tokens
+        )
+
+    def encode_lines(
+        self, data: bytes, field: str, *, first_line: int = 1, first_byte: int = 0
+    ) -> tuple[bytes, Lengths, int, list[tuple[int, str]], bytes]:
+        """Encode the chats of whole lines; see ``DocumentEncoder``."""
+        del field
+        return self._all(_lines(data, first_line, first_byte))
+
+    def encode_texts(self, texts: list[str]) -> tuple[bytes, Lengths, int, list[tuple[int, str]], bytes]:
+        """Encode the chats of rows, each as an object of JSON."""
+        return self._all((row, text.encode(), 0) for row, text in enumerate(texts))
+
+    def _all(self, lines: Iterable[tuple[int, bytes, int]]) -> tuple[bytes, Lengths, int, list[tuple[int, str]], bytes]:
+        shape = self._recipe.shape
+        ids: list[bytes] = []
+        trained: list[bytes] = []
+        lengths: list[int] = []
+        skipped: list[tuple[int, str]] = []
+        for number, line, byte in lines:
+            try:
+                encoded = self._encode(line, number, byte)
+            except InvalidCorpus as error:
+                if self._recipe.files.on_error == "stop":
+                    raise
+                skipped.append((number, error.message))
+                continue
+            ids.append(encoded.ids.astype(shape.stored).tobytes())
+            trained.append(encoded.trained.tobytes())
+            lengths.append(len(encoded.ids))
+        return b"".join(ids), np.array(lengths, np.int64), len(skipped), skipped, b"".join(trained)
+
+    def _encode(self, line: bytes, number: int, byte: int) -> Encoded:
+        try:
+            example = object_of(line.decode())
+        except UnicodeDecodeError as error:
+            at = byte + error.start
+            raise InvalidCorpus(f"byte {at} is not UTF-8", code="invalid_utf8", row=number, index=at) from None
+        if example is None:
+            raise InvalidCorpus("it is no object of JSON", row=number)
+        try:
+            encoded = self._encoder.encode(self._named(example))
+        except InputError as error:
+            field = str(error.place.get("field", ""))
+            if field.startswith("messages"):
+                field = self._chats.field + field.removeprefix("messages")
+            where = f"{field}: " if field else ""
+            raise InvalidCorpus(f"{where}{error.message}", code=error.code, row=number, field=field) from error
+        eos = self._recipe.shape.eos
+        if eos is None:
+            return encoded
+        place = 0 if self._recipe.place == "before" else len(encoded.ids)
+        return Encoded(np.insert(encoded.ids, place, eos), np.insert(encoded.trained, place, False))
+
+    def _named(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what of an object makes a chat."""
+        messages = example.get(self._chats.field)
+        if messages is None:
+            raise InvalidOption("there is no chat", field=self._chats.field)
+        return {"messages": messages} | {name: example[name] for name in CHAT_FIELDS if name in example}
+
+
+def _lines(data: bytes, first_line: int, first_byte: int) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the lines that are not blank, with their numbers and the bytes at which they begin."""
+    byte = first_byte
+    for number, line in enumerate(data.split(b"\n"), first_line):
+        without = line.removeprefix(_MARK) if byte == 0 else line
+        if without.strip():
+            yield number, without, byte + len(line) - len(without)
+        byte += len(line) + 1
