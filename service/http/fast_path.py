@@ -77,7 +77,7 @@ class PlainRequests(Plain):
             given = self._ask(loaded, body, given, may_take_long)
         if given is None or isinstance(given, str):
             return None
-        return Answer([given[0]], given[1], loaded.hash)
+        return Answer([given[0]], given[1], loaded.hash, headers=loaded.headers)
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.get(reference)
@@ -275,9 +275,8 @@ class FastPathProtocol(ParsingProtocol):
         if common is not self._common:
             self._common = common
             self._head = STATUS_LINE[200] + b"".join(b"%b: %b\r\n" % header for header in common)
-        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n" % (self._head, media_type, len(body))
-        if more:
-            head = head[:-2] + b"".join(b"%b: %b\r\n" % header for header in more) + b"\r\n"
+        own = b"".join([b"%b: %b\r\n" % header for header in more])
+        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (self._head, media_type, len(body), own)
         if len(body) <= COPIED_BYTES:
             self.transport.write(b"".join((head, body)))
         else:

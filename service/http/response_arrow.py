@@ -186,7 +186,7 @@ def write(
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
     block = np.frombuffer(sink.getvalue(), np.uint8)
-    return Answer([block], tokens, loaded.hash, media.ARROW.encode("ascii"))
+    return Answer([block], tokens, loaded.hash, media.ARROW.encode("ascii"), loaded.headers)
 
 
 def _column(pa: Any, name: str, values: list[Any]) -> Any:

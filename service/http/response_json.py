@@ -128,7 +128,7 @@ def write(
                 blocks.add_json(value)
             blocks.add(b"]")
     blocks.add(b"}")
-    return Answer(blocks.finish(), tokens, loaded.hash)
+    return Answer(blocks.finish(), tokens, loaded.hash, headers=loaded.headers)
 
 
 class Blocks:

@@ -14,6 +14,7 @@ from pathlib import Path
 from service.errors import quote
 from service.registry.additions import Additions, Served, Signature
 from service.registry.artifact_dirs import MANIFEST
+from service.registry.fingerprint import IdOptions
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained, trained_directory
@@ -38,7 +39,8 @@ class Catalog:
         directory = trained_directory(settings)
         self.additions = Additions(directory / ".tokenizers")
         self._cache_bytes = settings.piece_cache_bytes
-        self._trained = Trained(directory, settings.max_trained, settings.piece_cache_bytes)
+        self._options = IdOptions.of(settings)
+        self._trained = Trained(directory, settings.max_trained, settings.piece_cache_bytes, self._options)
         self._watched = None if settings.watch is None else Path(settings.watch)
         self._refresh = refresh
         self._opened: _Opened = {}
@@ -125,7 +127,8 @@ class Catalog:
             except OSError:
                 manifest = b""
             if found is None or found[0] != manifest:
-                found = manifest, ServedTokenizer(Tokenizer.open(path, cache_bytes=self._cache_bytes), path)
+                tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
+                found = manifest, ServedTokenizer(tokenizer, path, options=self._options)
         kept[path] = found
         return found[1]
 

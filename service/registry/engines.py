@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from typing import Literal, cast
-from weakref import WeakKeyDictionary
 
 from service.errors import quote
+from service.registry.fingerprint import Literals
 from service.registry.models import matcher
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 
 Render = Literal["vllm", "sglang"]
-Literals = Literal["text", "engine"]
 
 _log = logging.getLogger("tokd")
 
@@ -23,8 +23,6 @@ class Engines:
     """The options of models, by the name that a caller gives, or by the tokenizer's own."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._fingerprints: WeakKeyDictionary[ServedTokenizer, dict[str, str]] = WeakKeyDictionary()
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
         for name in settings.literals:
@@ -49,20 +47,12 @@ class Engines:
         return cast(Literals, self._literals.of(model, name) or "text")
 
     def fingerprint(self, model: str | None, loaded: ServedTokenizer) -> str:
-        """Return one hash over all that decides the ids of a chat: tokenizer, templates and the options of the server.
+        """Return the fingerprint of a model's answers on the routes that speak as an engine."""
+        return loaded.fingerprint_of(self.literals(model, loaded.name))
 
-        Two servers with equal fingerprints give equal ids, and so does one server before and after a restart.
-        """
-        literals = self.literals(model, loaded.name)
-        of_loaded = self._fingerprints.get(loaded) or self._fingerprints.setdefault(loaded, {})
-        known = of_loaded.get(literals)
-        if known is None:
-            known = of_loaded[literals] = loaded.tokenizer.fingerprint(
-                literals=literals,
-                chat_literals=self._settings.chat_literals,
-                content_format=self._settings.content_format,
-            )
-        return known
+    def headers(self, model: str | None, loaded: ServedTokenizer) -> Trace:
+        """Return the headers of these answers."""
+        return loaded.headers_of(self.literals(model, loaded.name))
 
     @property
     def engine_literals(self) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.registry.fingerprint import DEFAULTS, HEADER, IdOptions, Literals
+from service.request_log import Trace
 from tokenizer_core import ChatAnswers, Explainer, Responder, Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
@@ -25,12 +27,19 @@ class ServedTokenizer:
     path: str
     is_trained: bool = False
     """True if a job trained the tokenizer, so a caller chose its expressions."""
+    options: IdOptions = DEFAULTS
+    """What decides ids beside the tokenizer."""
     name: str = field(init=False)
     hash: str = field(init=False)
     template: str | None = field(init=False)
     """The template's hash."""
     head: bytes = field(init=False)
     """``{"tokenizer":"sha256:...",``"""
+    fingerprint: str = field(init=False)
+    """Of all answers but those in which literals are the engine's."""
+    _of_engine: str = field(init=False)
+    headers: Trace = field(init=False)
+    """The headers of these answers, made once: an answer on the fast path has no time for more."""
     generation: Mapping[str, Any] = field(init=False)
     """What the model's ``generation_config.json`` says."""
     responder: Responder = field(init=False)
@@ -48,6 +57,9 @@ class ServedTokenizer:
         object.__setattr__(self, "name", self.tokenizer.name)
         object.__setattr__(self, "hash", self.tokenizer.hash)
         object.__setattr__(self, "template", self.tokenizer.template_hash)
+        object.__setattr__(self, "fingerprint", self.options.fingerprint(self.tokenizer, "text"))
+        object.__setattr__(self, "_of_engine", self.options.fingerprint(self.tokenizer, "engine"))
+        object.__setattr__(self, "headers", ((HEADER, self.fingerprint.encode("ascii")),))
         generation = {key: json.loads(text) for key, text in self.tokenizer.settings.generation}
         object.__setattr__(self, "generation", generation)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
@@ -57,6 +69,14 @@ class ServedTokenizer:
         chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.max_model_len)
         object.__setattr__(self, "chats", chats)
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
+
+    def fingerprint_of(self, literals: Literals) -> str:
+        """Return the fingerprint of answers in which literals become this."""
+        return self.fingerprint if literals == "text" else self._of_engine
+
+    def headers_of(self, literals: Literals) -> Trace:
+        """Return the headers of answers in which literals become this."""
+        return self.headers if literals == "text" else ((HEADER, self.fingerprint_of(literals).encode("ascii")),)
 
     def takes_long(self, size: int) -> bool:
         """Tell whether ``size`` bytes may take long, because a regular expression of the artifact's own cuts them.

@@ -11,6 +11,7 @@ from pathlib import Path
 from cachetools import LRUCache
 
 from service.registry.artifact_dirs import MANIFEST, damaged, first_of, verified
+from service.registry.fingerprint import IdOptions
 from service.registry.served import ServedTokenizer
 from service.settings import Settings
 from tokenizer_core import TokdError, Tokenizer
@@ -41,10 +42,11 @@ class Trained:
     Args:
         most: how many are kept open.
         cache_bytes: of their piece caches.
+        options: what decides ids beside the tokenizer.
     """
 
-    def __init__(self, directory: Path, most: int, cache_bytes: int) -> None:
-        self._directory, self._cache_bytes = directory, cache_bytes
+    def __init__(self, directory: Path, most: int, cache_bytes: int, options: IdOptions) -> None:
+        self._directory, self._cache_bytes, self._options = directory, cache_bytes, options
         self._opened: LRUCache[tuple[str | None, str], ServedTokenizer] = LRUCache(most)
         self._lock = threading.Lock()
         self._names: dict[str, list[str]] = {}
@@ -104,7 +106,7 @@ class Trained:
         try:
             tokenizer = verified(path, hash, cache_bytes=self._cache_bytes)
             # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
-            loaded = ServedTokenizer(tokenizer, str(path), is_trained=True)
+            loaded = ServedTokenizer(tokenizer, str(path), is_trained=True, options=self._options)
         except TokdError as error:
             if not (path / MANIFEST).exists():
                 # It was removed meanwhile.

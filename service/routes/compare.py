@@ -7,10 +7,11 @@ from fastapi import FastAPI
 
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, report_bytes
+from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.comparing import MAX_CHARACTERS, CompareAnswer, CompareRequest
 from service.state import State
-from tokenizer_core import TokdError, Tokenizer, compare
+from tokenizer_core import TokdError, compare
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -20,7 +21,8 @@ def mount(app: FastAPI, state: State) -> None:
 
 def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
     """Measure tokenizers: what each text costs with each, and how much of their vocabularies they use and share."""
-    tokenizers = [_opened(state, reference, at) for at, reference in enumerate(body.tokenizers or [None])]
+    opened = [_opened(state, reference, at) for at, reference in enumerate(body.tokenizers or [None])]
+    tokenizers = [each.tokenizer for each in opened]
     texts = body.texts and {name: [given] if isinstance(given, str) else given for name, given in body.texts.items()}
     size = sum(len(text) for given in (texts or {}).values() for text in given)
     if size > MAX_CHARACTERS:
@@ -32,12 +34,14 @@ def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
     except TokdError as error:
         raise from_core(error, "texts") from error
     tokens = sum(cost.tokens for costs in found.costs.values() for cost in costs if cost is not None)
-    return Answer([orjson.dumps(found.to_dict())], tokens, tokenizers[0].hash)
+    # One for each tokenizer, in their order.
+    headers = tuple(header for each in opened for header in each.headers)
+    return Answer([orjson.dumps(found.to_dict())], tokens, opened[0].hash, headers=headers)
 
 
-def _opened(state: State, reference: str | None, at: int) -> Tokenizer:
+def _opened(state: State, reference: str | None, at: int) -> ServedTokenizer:
     try:
-        return state.registry.get(reference).tokenizer
+        return state.registry.get(reference)
     except ServiceError as error:
         error.path = f"tokenizers[{at}]"
         raise

@@ -53,7 +53,7 @@ def decode(state: State, request: DecodeRequest) -> Answer:
         except TokdError as error:
             raise from_core(error, f"ids[{index}]" if nested else "ids") from error
     text = orjson.dumps(texts if nested else texts[0])
-    return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash)
+    return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash, headers=loaded.headers)
 
 
 def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str) -> Answer:
@@ -75,7 +75,7 @@ def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str
     is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
     text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), data[used:].hex().encode("ascii"))
-    return Answer([body], len(ids), loaded.hash)
+    return Answer([body], len(ids), loaded.hash, headers=loaded.headers)
 
 
 def _decode_texts(loaded: ServedTokenizer, request: DecodeRequest, pending: str, max_ids: int) -> Answer:
@@ -97,7 +97,7 @@ def _decode_texts(loaded: ServedTokenizer, request: DecodeRequest, pending: str,
         raise from_core(error, field) from error
     after = b"" if request.final else held + ids.astype("<u4").tobytes()
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), after.hex().encode("ascii"))
-    return Answer([body], len(ids), loaded.hash)
+    return Answer([body], len(ids), loaded.hash, headers=loaded.headers)
 
 
 def _array(ids: list[int]) -> npt.NDArray[np.uint32]:

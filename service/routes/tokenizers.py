@@ -53,7 +53,7 @@ async def tokenizer(server: Server, ref: Reference) -> Any:
 def described(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
     """Describe a tokenizer as ``TokenizerInfo`` says."""
     info = loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
-    return {**info, "fingerprint": server.engines.fingerprint(None, loaded)}
+    return {**info, "fingerprint": loaded.fingerprint}
 
 
 def mount(app: FastAPI, _: State) -> None:

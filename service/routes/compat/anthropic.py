@@ -110,7 +110,8 @@ def anthropic_count_tokens(state: State, body: AnthropicCountRequest) -> Answer:
     conversation, tools, variables = read(body, uncountable)
     literals = state.engines.literals(body.model, loaded.name)
     tokens = len(conversation.encode(loaded, settings, tools, variables, literals=literals).ids)
-    return counted(loaded, tokens, b'{"input_tokens":%d' % tokens, uncountable)
+    headers = state.engines.headers(body.model, loaded)
+    return counted(loaded, headers, tokens, b'{"input_tokens":%d' % tokens, uncountable)
 
 
 def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:

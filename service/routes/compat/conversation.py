@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from service.errors import ServiceError
-from service.registry.engines import Literals
+from service.registry.fingerprint import Literals
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat import system_turns

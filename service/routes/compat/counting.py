@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 from service.routes.compat import prompts
 from service.routes.compat.parts import Uncountable
 
@@ -27,7 +28,7 @@ class Skipped(BaseModel):
     type: str = Field(description="What it is.")
 
 
-def counted(loaded: ServedTokenizer, tokens: int, head: bytes, uncountable: Uncountable) -> Answer:
+def counted(loaded: ServedTokenizer, headers: Trace, tokens: int, head: bytes, uncountable: Uncountable) -> Answer:
     """Return an answer that begins with ``head`` and says what is not in the count."""
     skipped = b',"skipped":' + orjson.dumps(uncountable.skipped) if uncountable.skips else b""
-    return prompts.written(loaded, tokens, head, skipped, b"}")
+    return prompts.written(loaded, headers, tokens, head, skipped, b"}")

@@ -54,9 +54,6 @@ _ONLY_IF_SENT = (
 _OVERLAID = ("add_generation_prompt", "continue_final_message")
 """Variables of the template that the request's own fields set, in vLLM also where these are left out."""
 
-FINGERPRINT = b"tokd-fingerprint"
-"""The header of answers: a member of the body would go on to the engine."""
-
 _GAP = b"\0"
 
 _UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
@@ -143,11 +140,7 @@ def answer(
         most = _max_tokens(loaded.max_model_len - len(prompt.ids), _wanted(loaded, body))
         write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id, most)
     blocks.add(b"]" if is_list else b"")
-    return Answer(blocks.finish(), total, loaded.hash, headers=_fingerprint(state.engines, loaded, body))
-
-
-def _fingerprint(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> Trace:
-    return ((FINGERPRINT, engines.fingerprint(body.model, loaded).encode("ascii")),)
+    return Answer(blocks.finish(), total, loaded.hash, headers=state.engines.headers(body.model, loaded))
 
 
 class Frame(NamedTuple):
@@ -184,7 +177,7 @@ def frame(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> 
     write(blocks, loaded, body, Prompt(WrittenIds(_GAP, 0)), gap, gap)
     before, behind_id, behind_ids, behind = b"".join(map(bytes, blocks.finish())).split(_GAP)
     parts = before, behind_id, behind_ids, behind
-    return Frame(parts, _wanted(loaded, body), _fingerprint(engines, loaded, body))
+    return Frame(parts, _wanted(loaded, body), engines.headers(body.model, loaded))
 
 
 def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:

@@ -125,7 +125,8 @@ def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
     continues, literals = openai_items.goes_on(body.input), state.engines.literals(body.model, loaded.name)
     encoded = conversation.encode(loaded, settings, tools, variables, continues=continues, literals=literals)
     tokens = len(encoded.ids)
-    return counted(loaded, tokens, b'{"object":"response.input_tokens","input_tokens":%d' % tokens, uncountable)
+    head = b'{"object":"response.input_tokens","input_tokens":%d' % tokens
+    return counted(loaded, state.engines.headers(body.model, loaded), tokens, head, uncountable)
 
 
 def read(

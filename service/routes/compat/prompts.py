@@ -13,6 +13,7 @@ import numpy as np
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Blocks, TokenStrings
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 from service.routes.texts import Ids
 from tokenizer_core import TokdError
 
@@ -57,12 +58,16 @@ def refuse_template(template: object) -> None:
         )
 
 
-def written(loaded: ServedTokenizer, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
-    """Return an answer that is written in parts, each of them bytes or what becomes a list."""
+def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
+    """Return an answer that is written in parts, each of them bytes or what becomes a list.
+
+    Args:
+        headers: those of ``Engines.headers``.
+    """
     blocks = Blocks()
     for part in parts:
         if isinstance(part, bytes):
             blocks.add(part)
         else:
             blocks.add_json(part)
-    return Answer(blocks.finish(), tokens, loaded.hash)
+    return Answer(blocks.finish(), tokens, loaded.hash, headers=headers)

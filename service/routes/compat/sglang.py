@@ -13,6 +13,7 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 from service.routes.compat import prompts, vllm
 from service.routes.compat.dialects import error_info
 from service.routes.compat.variables import Variables
@@ -131,7 +132,9 @@ def find(registry: Registry, model: str) -> ServedTokenizer:
     return registry.default if model == DEFAULT_MODEL else registry.of_model(model)
 
 
-def tokenize_prompts(loaded: ServedTokenizer, texts: str | list[str], *, add_special_tokens: bool) -> Answer:
+def tokenize_prompts(
+    loaded: ServedTokenizer, headers: Trace, texts: str | list[str], *, add_special_tokens: bool
+) -> Answer:
     """Answer one prompt, or many with a list for each."""
     many = isinstance(texts, list)
     rows = [
@@ -140,7 +143,7 @@ def tokenize_prompts(loaded: ServedTokenizer, texts: str | list[str], *, add_spe
         )
         for index, text in enumerate(texts if isinstance(texts, list) else [texts])
     ]
-    return _answer(loaded, rows, many=many)
+    return _answer(loaded, headers, rows, many=many)
 
 
 def tokenize_chat(state: State, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]) -> Answer:
@@ -151,26 +154,28 @@ def tokenize_chat(state: State, loaded: ServedTokenizer, body: SglangTokenizeReq
     if body.tools:
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
     ids = vllm.encode_chat(state, loaded, body, messages, variables).ids
-    return _answer(loaded, [vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids], many=False)
+    row = vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids
+    return _answer(loaded, state.engines.headers(body.model, loaded), [row], many=False)
 
 
-def _answer(loaded: ServedTokenizer, rows: list[Ids], *, many: bool) -> Answer:
+def _answer(loaded: ServedTokenizer, headers: Trace, rows: list[Ids], *, many: bool) -> Answer:
     parts: list[Any] = [b'{"tokens":', b"[" if many else b""]
     for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
     counts = list(map(len, rows))
     tail = (orjson.dumps(counts if many else counts[0]), loaded.max_model_len)
     return prompts.written(
-        loaded, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
+        loaded, headers, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
     )
 
 
-def detokenize_lists(loaded: ServedTokenizer, body: SglangDetokenizeRequest, max_ids: int) -> Answer:
+def detokenize_lists(state: State, loaded: ServedTokenizer, body: SglangDetokenizeRequest) -> Answer:
     """Answer one list of ids, or many with a text for each."""
     tokens: Any = body.tokens
     many = bool(tokens) and isinstance(tokens[0], list)
     rows = tokens if many else [tokens]
     total = sum(map(len, rows))
+    max_ids = state.settings.max_ids
     if total > max_ids:
         raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "tokens")
     texts = [
@@ -182,7 +187,8 @@ def detokenize_lists(loaded: ServedTokenizer, body: SglangDetokenizeRequest, max
         )
         for index, row in enumerate(rows)
     ]
-    return prompts.written(loaded, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
+    headers = state.engines.headers(body.model, loaded)
+    return prompts.written(loaded, headers, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -208,11 +214,12 @@ def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
     if body.messages is not None and body.prompt is None:
         return tokenize_chat(state, loaded, body, body.messages)
     if body.prompt is not None and body.messages is None:
-        return tokenize_prompts(loaded, body.prompt, add_special_tokens=body.add_special_tokens is not False)
+        headers, framed = state.engines.headers(body.model, loaded), body.add_special_tokens is not False
+        return tokenize_prompts(loaded, headers, body.prompt, add_special_tokens=framed)
     code, field = ("missing_field", "prompt") if body.prompt is None else ("invalid_option", "messages")
     raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)
 
 
 def sglang_detokenize(state: State, body: SglangDetokenizeRequest) -> Answer:
     """Turn ids into text, as SGLang's `/v1/detokenize`."""
-    return detokenize_lists(find(state.registry, body.model), body, state.settings.max_ids)
+    return detokenize_lists(state, find(state.registry, body.model), body)

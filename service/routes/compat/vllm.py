@@ -212,10 +212,11 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
     return required_prefix.continued(prefix, past, whole, required_prefix.ends_of_turns(loaded, past))
 
 
-def _answer(loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
+def _answer(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), loaded.max_model_len)
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
-    return prompts.written(loaded, len(ids), head, ids, b',"token_strs":', strings, b"}")
+    headers = state.engines.headers(body.model, loaded)
+    return prompts.written(loaded, headers, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -237,17 +238,18 @@ def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
     prompts.refuse_template(body.chat_template)
     loaded = state.registry.of_model(body.model)
     if body.messages is not None:
-        return _answer(loaded, body, _chat_ids(state, loaded, body, body.messages))
+        return _answer(state, loaded, body, _chat_ids(state, loaded, body, body.messages))
     if body.required_prefix_token_ids is not None:
         raise ServiceError("invalid_option", "a prefix goes with messages, not with a prompt", required_prefix.FIELD)
     if body.prompt is None:
         raise ServiceError("missing_field", "this field is required", "prompt")
     is_framed = body.add_special_tokens is not False
-    return _answer(loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=is_framed))
+    return _answer(state, loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=is_framed))
 
 
 def detokenize(state: State, body: VllmDetokenizeRequest) -> Answer:
     """Turn ids into text, as vLLM's `/detokenize`."""
     loaded = state.registry.of_model(body.model)
     text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
-    return prompts.written(loaded, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")
+    headers = state.engines.headers(body.model, loaded)
+    return prompts.written(loaded, headers, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")

@@ -17,6 +17,7 @@ from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
 from service.registry.artifact_dirs import first_of, put_into_place
+from service.registry.fingerprint import IdOptions
 from service.registry.trained_tokenizers import Trained
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until
@@ -262,7 +263,7 @@ def test_jobs_of_equal_ids_keep_the_template_roles_and_corpus_that_each_asked_fo
     # Each has one place, however often it is made: the first copy stays.
     assert [done(recipe).directory for recipe in asked] == [artifact.directory for artifact in made]
     assert artifacts(trained) == sorted(artifact.directory for artifact in made)
-    tokenizers = Trained(trained, 4, 0)
+    tokenizers = Trained(trained, 4, 0, IdOptions())
     for reference in (None, named.get("name")):
         found = tokenizers.open(reference, made[0].hash)
         assert found is not None

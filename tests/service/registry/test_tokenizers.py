@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 
 from service.registry.artifact_dirs import put_into_place
 from service.registry.catalog import Catalog
+from service.registry.fingerprint import IdOptions
 from service.registry.registry import Registry
 from service.registry.trained_tokenizers import Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
@@ -247,7 +248,7 @@ def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
 
 
 def test_a_trained_tokenizer_that_another_opened_meanwhile_is_not_opened_again(tmp_path: Path) -> None:
-    trained = Trained(tmp_path, 1, 0)
+    trained = Trained(tmp_path, 1, 0, IdOptions())
     hash = published(trained_on("low " * 9), tmp_path, "mine")
     first, second = trained.open(None, hash), trained.open(None, hash)
     assert first is not None

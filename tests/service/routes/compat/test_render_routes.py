@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.registry.engines import Engines
+from service.registry.fingerprint import IdOptions
 from service.registry.served import ServedTokenizer
 from service.routes.compat.generation_models import GenerateRequest, SglangGenerateRequest
 from service.setting_values import InvalidSetting
@@ -358,10 +359,10 @@ def test_a_fingerprint_changes_with_whatever_changes_ids(client: TestClient, fra
 
     assert of_answer(CHAT, messages=HELLO) == listed["acme"] == of_answer(COMPLETIONS, prompt="a", model="Acme/one")
     assert of_answer(CHAT, messages=HELLO, model="Acme/engine") not in listed.values()
-    loaded = ServedTokenizer(framed.with_template(TEMPLATE), "")
-    one, other = ServedTokenizer(framed, ""), ServedTokenizer(framed.with_template(TEMPLATE + " "), "")
-    settings = [Settings(), Settings(chat_literals="reject"), Settings(content_format="string")]
-    found = [Engines(each).fingerprint(None, loaded) for each in settings]
-    found += [Engines(settings[0]).fingerprint(None, each) for each in (one, other)]
+    templated = framed.with_template(TEMPLATE)
+    tokenizers = [templated, framed, framed.with_template(TEMPLATE + " ")]
+    options = [IdOptions(), IdOptions(chat_literals="reject"), IdOptions(content_format="string")]
+    found = [ServedTokenizer(each, "").fingerprint for each in tokenizers]
+    found += [ServedTokenizer(templated, "", options=each).fingerprint for each in options[1:]]
     assert len(set(found)) == len(found)
-    assert Engines(Settings(port=1)).fingerprint("a", loaded) == found[0]
+    assert ServedTokenizer(templated, "elsewhere", options=IdOptions.of(Settings(port=1))).fingerprint == found[0]
