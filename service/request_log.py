@@ -38,6 +38,7 @@ class LogEntry:
         client: the address of the caller, or empty.
         trace: the headers of the request that the answer and the log repeat.
         until: when an answer comes too late, on the clock ``time.monotonic``.
+        work_bytes: what it takes of the work that may be under way, until it is answered.
     """
 
     method: str
@@ -56,3 +57,4 @@ class LogEntry:
     client: str = ""
     is_gone: Callable[[], bool] = _never
     until: float = inf
+    work_bytes: int = 0

@@ -159,6 +159,12 @@ class Settings:
         "of the encoder comes on top: see Limits in http.md",
         least=1,
     )
+    max_work_bytes: int = setting(
+        128 << 20,
+        "bytes of large requests under way in one process, each rendering in a thread as 1 MiB; beyond it 503 before "
+        "the body is read. A request alone is always taken",
+        least=1,
+    )
     pack_bytes: int = setting(
         1 << 20,
         "answers of at least so many bytes are packed for callers that accept gzip or zstd",

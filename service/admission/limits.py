@@ -20,6 +20,10 @@ from service.settings import Settings
 
 T = TypeVar("T")
 
+HEAVY_BYTES = 1 << 20
+"""What a small request whose work is large counts as, such as a rendering in a thread: the bytes of text that take as
+long."""
+
 LINGER_SECONDS = 2.0
 """Time to read and drop the rest of a refused body: without it the caller sees a broken connection, not the answer."""
 
@@ -46,6 +50,7 @@ class Limits:
         self.settings = settings
         self.requests = 0
         self.held_bytes = 0
+        self.work_bytes = 0
         self.is_draining = False
         self._holding = threading.Lock()
         self.threads = settings.threads or _cores()
@@ -81,6 +86,24 @@ class Limits:
         """
         if self.requests > self.settings.max_requests:
             raise saturated(f"{self.settings.max_requests} requests are under way")
+
+    def take_work(self, size: int, log_entry: LogEntry) -> None:
+        """Count the work of a large request, in bytes of text, until it is answered; one alone is always taken.
+
+        Args:
+            size: all its work, of which some may be counted already.
+
+        Errors:
+            ``saturated``
+        """
+        more = size - log_entry.work_bytes
+        if more <= 0:
+            return
+        most = self.settings.max_work_bytes
+        if self.work_bytes + more > most and self.work_bytes > log_entry.work_bytes:
+            raise saturated(f"large requests of {most} bytes are under way")
+        log_entry.work_bytes += more
+        self.work_bytes += more
 
     async def read(self, length: int | None, receive: Receive, log_entry: LogEntry) -> list[bytes]:
         """Read a body in the chunks it comes in; a too large one, declared or not, is refused before it is read whole.
@@ -162,7 +185,9 @@ class Limits:
             raise saturated(f"the server holds {self.settings.max_held_bytes} bytes of requests and answers")
 
     def release(self, log_entry: LogEntry) -> None:
-        """Count what a request held as free again."""
+        """Count what a request held and did as free again."""
+        self.work_bytes -= log_entry.work_bytes
+        log_entry.work_bytes = 0
         if log_entry.held_bytes:
             self.hold(-log_entry.held_bytes, log_entry)
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from service.admission.deadline import deadline, require_time
-from service.admission.limits import Disconnected, Limits
+from service.admission.limits import HEAVY_BYTES, Disconnected, Limits
 from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
@@ -185,7 +185,11 @@ class JsonRoute(APIRoute):
         if self.negotiate is not None:
             handler = self.negotiate(scope["headers"]) or handler
         coding = body_coding(scope["headers"])
-        chunks = await limits.read(declared_length(scope["headers"], handler.require), receive, log_entry)
+        length = declared_length(scope["headers"], handler.require)
+        if length is not None and limits.settings.inline_bytes < length <= limits.settings.max_body_bytes:
+            # Before it is read, so that a caller who has to come again knows at once.
+            limits.take_work(length, log_entry)
+        chunks = await limits.read(length, receive, log_entry)
         require_time(log_entry.until)
         size = log_entry.bytes_in
         if coding is not None:
@@ -194,6 +198,7 @@ class JsonRoute(APIRoute):
             size = len(chunks[0])
             limits.hold_body(size, log_entry)
         if handler.is_heavy or size > limits.settings.inline_bytes:
+            limits.take_work(size, log_entry)
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         answer = handler.answer_plain(body, may_take_long=False)
@@ -235,8 +240,10 @@ class JsonRoute(APIRoute):
                         return work(request)
                 except StepsSpent:
                     pass
+            limits.take_work(HEAVY_BYTES, log_entry)
             return await limits.in_thread(work, request, until=log_entry.until)
         if self._is_heavy(request, len(body)):
+            limits.take_work(HEAVY_BYTES, log_entry)
             work_heavy = self._counted(handler.work_heavy, log_entry)
             return await limits.in_thread(work_heavy, body, request, until=log_entry.until)
         return handler.answer(request)

@@ -113,6 +113,7 @@ class Metrics:
         self._tokens = by_route("tokd_tokens", "Ids that went in or out.")
         self._in_flight = level("tokd_requests_in_flight", "Requests under way.")
         self._held = level("tokd_held_bytes", "Bytes of bodies and large answers in memory.")
+        self._work = level("tokd_work_bytes", "Bytes of large requests under way, with 1 MiB for a rendering.")
         self._in_threads = level("tokd_large_requests", "Large requests in threads or waiting for one.")
         self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
         self._keys = highest("tokd_keys", "API keys that are in force.")
@@ -163,6 +164,7 @@ class Metrics:
         """Set the numbers of what is under way now."""
         self._in_flight.set(limits.requests)
         self._held.set(limits.held_bytes)
+        self._work.set(limits.work_bytes)
         self._in_threads.set(limits.in_threads)
 
     def note_wait(self, seconds: float) -> None:

@@ -69,6 +69,7 @@ OTHER = {
     "max_requests": 9,
     "max_body_bytes": 1000,
     "max_held_bytes": 100_000,
+    "max_work_bytes": 50_000,
     "max_items": 5,
     "max_ids": 6,
     "inline_bytes": 10,
