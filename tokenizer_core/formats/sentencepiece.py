@@ -80,7 +80,7 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     }
     config = PipelineConfig(
         normalizer=(_rules(vocabulary, rest),),
-        model=_model(vocabulary, rest),
+        model=_model(rest),
         decoder=(_decoder(rest),),
         added_tokens=added,
         prefix_ids=_around("bos", roles, ids, beside),
@@ -114,19 +114,20 @@ def _rules(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> SentencePieceRule
     )
 
 
-def _model(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> Model:
+def _model(rest: Mapping[str, Any]) -> Model:
     kind = rest["model_type"]
     unk = next(iter(rest["unknown"]), None)
     fallback = rest["byte_fallback"]
-    reserved = tuple(sorted(rest["unknown"] + rest["control"] + rest["unused"] + rest["byte"]))
-    user_defined = tuple(rest["user_defined"])
+    reserved = rest["unknown"] + rest["control"] + rest["byte"]
+    if kind != "bpe":
+        reserved += rest["unused"]
+    reserved, user_defined = tuple(sorted(reserved)), tuple(rest["user_defined"])
     match kind:
         case "unigram":
             return Unigram(unk=unk, byte_fallback=fallback, sums="float", reserved=reserved, user_defined=user_defined)
         case "char" | "word":
             return Symbols(unit=kind, unk=unk, byte_fallback=fallback, reserved=reserved, user_defined=user_defined)
         case _:
-            _check_bpe(vocabulary, rest)
             return CharBpe(
                 unk=unk,
                 fuse_unk=True,
@@ -134,27 +135,8 @@ def _model(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> Model:
                 by_score=True,
                 user_defined=user_defined,
                 reserved=reserved,
+                unused=tuple(rest["unused"]),
             )
-
-
-def _check_bpe(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> None:
-    """Refuse the models whose merges are not of two entries each, or whose products are split again."""
-    reserved = {*rest["unknown"], *rest["control"], *rest["byte"]}
-    entries = {text: id for text, id in vocabulary.token_texts() if id not in reserved}
-    splits = (text for id in rest["unused"] if len(text := _text(vocabulary, id)) > 1)
-    for text in splits:
-        if any(text[:at] in entries and text[at:] in entries for at in range(1, len(text))):
-            raise Unsupported(
-                f"the unused piece {text[:80]!r} is one that merges make, which is not supported", field="pieces"
-            )
-    if unknown := set().union(*entries) - entries.keys():
-        for text in entries:
-            parts = [(text[0], text[1:]), (text[-1], text[:-1])]
-            if any(one in unknown and (other in entries or len(other) == 1) for one, other in parts):
-                raise Unsupported(
-                    f"the piece {text[:80]!r} is made of a character that is no piece, which is not supported",
-                    field="pieces",
-                )
 
 
 def _decoder(rest: Mapping[str, Any]) -> SentencePieceText:

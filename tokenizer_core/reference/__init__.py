@@ -11,13 +11,16 @@ and ``unicodedata2`` (of the kernel's Unicode version), which the ``test`` extra
 6. ``merge_scan``         bytes of a piece into tokens: look at every pair, merge the best, begin again
 7. ``merge_heap``         the same from a priority queue over a linked list
 8. ``rank_file``          the same when there is no list of merges, only ranked byte strings
-9. ``word_piece``         words into the longest entries
-10. ``added_tokens``      literals that are matched before everything else
-11. ``normalize``         rewrites of the text, and where a rewritten character came from
-12. ``bert``              the rewrites of BERT
-13. ``utf8``              bytes to text, with U+FFFD for what is not UTF-8
-14. ``decoders``          texts of tokens to text
-15. ``stream``            the same bit by bit
-16. ``offsets``           which part of the text each token is
-17. ``tokenizer``         all of it together
+9. ``char_bpe``           characters into tokens by merges, with byte fallback and affixes of words
+10. ``score_bpe``         SentencePiece's merges by scores, and its unused pieces
+11. ``unigram``           the entries with the highest sum of scores
+12. ``word_piece``        words into the longest entries
+13. ``added_tokens``      literals that are matched before everything else
+14. ``normalize``         rewrites of the text, and where a rewritten character came from
+15. ``bert``              the rewrites of BERT
+16. ``utf8``              bytes to text, with U+FFFD for what is not UTF-8
+17. ``decoders``          texts of tokens to text
+18. ``stream``            the same bit by bit
+19. ``offsets``           which part of the text each token is
+20. ``tokenizer``         all of it together
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -13,13 +13,13 @@ Symbol = tuple[int, int]
 def char_bpe(
     piece: str,
     entries: Mapping[str, int],
-    order: Callable[[int, int], tuple[float, int] | None],
+    orders: Mapping[tuple[int, int], tuple[int, int]],
     model: Mapping[str, Any],
 ) -> list[Symbol]:
     """Return the ids of a piece.
 
     Args:
-        order: how early two ids are joined, and what they become; ``None`` where they are not.
+        orders: how early two ids are joined, and what they become.
         model: the settings of ``CharBpe``.
 
     Raises:
@@ -27,7 +27,7 @@ def char_bpe(
     """
     symbols = _symbols(piece, entries, model)
     while True:
-        joins = [(order(left[0], right[0]), at) for at, (left, right) in enumerate(pairwise(symbols))]
+        joins = [(orders.get((left[0], right[0])), at) for at, (left, right) in enumerate(pairwise(symbols))]
         known = [(join[0], at, join[1]) for join, at in joins if join is not None]
         if not known:
             return symbols

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from tokenizer_core.reference.char_bpe import Symbol, char_bpe
+from tokenizer_core.reference.score_bpe import score_bpe
 from tokenizer_core.reference.symbols import symbols
 from tokenizer_core.reference.unigram import UNKNOWN_PENALTY, best_way
 from tokenizer_core.reference.word_piece import word_piece
@@ -46,7 +46,7 @@ class ReferenceModel:
         self._scores = scores
         self._user_defined = [self._texts[id] for id in model.get("user_defined", ()) if id in self._texts]
         prefix = model.get("prefix", "")
-        self._orders: dict[tuple[int, int], tuple[float, int]] = {}
+        self._orders: dict[tuple[int, int], tuple[int, int]] = {}
         for rank, (left, right) in enumerate(merges):
             product = left + right.removeprefix(prefix)
             if left in entries and right in entries and product in entries:
@@ -69,8 +69,14 @@ class ReferenceModel:
                     found.append((id, _size(piece[at : at + length])))
                     at += length
                 return found
+            case "char_bpe" if model.get("by_score", False):
+                unused = {self._texts[id] for id in model.get("unused", ())}
+                scores = {text: self._scores[id] for text, id in self._entries.items()}
+                parts = score_bpe(symbols(piece, "char", self._user_defined), scores, self._user_defined, unused)
+                return self._known([(part, None if part in unused else self._entries.get(part)) for part in parts])
             case "char_bpe":
-                return [token for part in self._parts(piece) for token in self._char_bpe(part)]
+                none = {"unk": None, "fuse_unk": False, "byte_fallback": False, "prefix": "", "suffix": ""}
+                return char_bpe(piece, self._entries | self._bytes, self._orders, {**none, **model})
             case "unigram":
                 floats = model["sums"] == "float"
                 scores, unknown = self._unigram_scores()
@@ -80,30 +86,6 @@ class ReferenceModel:
                 parts = symbols(piece, model["unit"], self._user_defined)
                 return self._known([(part, self._entries.get(part)) for part in parts])
         raise ValueError(f"unknown model {model['type']!r}")
-
-    def _parts(self, piece: str) -> list[str]:
-        """Cut a piece at the symbols that are found before characters, which nothing is joined to."""
-        if not self._user_defined:
-            return [piece]
-        found = symbols(piece, "char", self._user_defined)
-        runs = groupby(found, key=lambda symbol: symbol in self._user_defined)
-        return [part for is_symbol, run in runs for part in (list(run) if is_symbol else ["".join(run)])]
-
-    def _char_bpe(self, part: str) -> list[Symbol]:
-        if part in self._user_defined:
-            return [(self._entries[part], _size(part))]
-        model = {"unk": None, "fuse_unk": False, "byte_fallback": False, "prefix": "", "suffix": "", **self._model}
-        return char_bpe(part, self._entries | self._bytes, self._order, model)
-
-    def _order(self, left: int, right: int) -> tuple[float, int] | None:
-        if not self._model.get("by_score", False):
-            return self._orders.get((left, right))
-        texts = self._texts.get(left, ""), self._texts.get(right, "")
-        product = self._entries.get("".join(texts))
-        unk = self._model["unk"]
-        if product is None or unk in (left, right) or {*texts} & {*self._bytes}:
-            return None
-        return -self._scores[product], product
 
     def _unigram_scores(self) -> tuple[dict[str, float], float]:
         """Return the scores of all entries, and that of an unknown character."""

@@ -105,9 +105,11 @@ def _check_pieces(model: CharBpe | Unigram | Symbols) -> None:
     object.__setattr__(model, "unk", optional_integer(model.unk, "unk"))
     check_flag(model.byte_fallback, "byte_fallback")
     for name in ("reserved", "user_defined"):
-        ids = tuple_of(getattr(model, name), name)
-        ids = tuple(integer_of(id, f"{name}[{index}]", 0) for index, id in enumerate(ids))
-        object.__setattr__(model, name, ids)
+        object.__setattr__(model, name, _ids(getattr(model, name), name))
+
+
+def _ids(given: object, name: str) -> tuple[int, ...]:
+    return tuple(integer_of(id, f"{name}[{index}]", 0) for index, id in enumerate(tuple_of(given, name)))
 
 
 def _pieces_json(model: Unigram | Symbols) -> dict[str, Any]:
@@ -132,6 +134,7 @@ class CharBpe:
         suffix: what the last character of a piece has behind it in the entries.
         user_defined: entries that are found before characters, the longest first, and are never joined to others.
         reserved: entries that no text becomes.
+        unused: entries that merges by scores make as any other, and that are taken apart again in the end.
     """
 
     unk: int | None = None
@@ -142,9 +145,11 @@ class CharBpe:
     suffix: str = ""
     user_defined: tuple[int, ...] = ()
     reserved: tuple[int, ...] = ()
+    unused: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_pieces(self)
+        object.__setattr__(self, "unused", _ids(self.unused, "unused"))
         for flag in ("fuse_unk", "byte_fallback", "by_score"):
             check_flag(getattr(self, flag), flag)
         for affix in ("prefix", "suffix"):
@@ -161,6 +166,7 @@ class CharBpe:
             **({"by_score": True} if self.by_score else {}),
             **({"user_defined": list(self.user_defined)} if self.user_defined else {}),
             **({"reserved": list(self.reserved)} if self.reserved else {}),
+            **({"unused": list(self.unused)} if self.unused else {}),
         }
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.families import test_byte_alphabet as alphabet
 from tests.support import families
 from tests.support.data import needs_data
-from tests.support.sentencepiece_models import BPE, BYTES, META, NORMAL, UNUSED, USER_DEFINED, model, write
+from tests.support.sentencepiece_models import BYTES, META, NORMAL, UNUSED, USER_DEFINED, model, write
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
@@ -83,22 +83,6 @@ def test_any_sentencepiece_model_has_the_ids_of_its_twin(
     pieces = [*META, ("c", -9.0, NORMAL), *(BYTES if byte_fallback else [])]
     pieces += [(entry, score / 8, type) for (entry, score), type in zip(scores.items(), kinds, strict=False)]
     path = write(tmp_path_factory.mktemp("model") / "made.model", model(pieces, kind=kind, byte_fallback=byte_fallback))
-    tokenizer = Tokenizer.load(path)
-    expected = ReferenceTokenizer.of(tokenizer).encode(text, special_tokens="text")
-    assert tokenizer.encode(text, special_tokens="text").tolist() == expected
-
-
-@settings(max_examples=60)
-@given(
-    merged=st.dictionaries(st.text("ab▁é", min_size=2, max_size=4), st.integers(-6, 0), max_size=10),
-    symbols=st.sets(st.text("ab▁é", min_size=2, max_size=3), max_size=2),
-    text=st.text("ab ▁éx漢", max_size=30),
-)
-def test_any_bpe_by_scores_has_the_ids_of_its_twin(tmp_path_factory, merged, symbols, text) -> None:
-    pieces = [*META, *((letter, -9.0, NORMAL) for letter in "ab▁é")]
-    pieces += [(entry, float(score), NORMAL) for entry, score in merged.items() if entry not in symbols]
-    pieces += [(entry, 0.0, USER_DEFINED) for entry in sorted(symbols)]
-    path = write(tmp_path_factory.mktemp("model") / "made.model", model(pieces, kind=BPE))
     tokenizer = Tokenizer.load(path)
     expected = ReferenceTokenizer.of(tokenizer).encode(text, special_tokens="text")
     assert tokenizer.encode(text, special_tokens="text").tolist() == expected

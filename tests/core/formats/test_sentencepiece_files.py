@@ -200,18 +200,6 @@ def test_a_damaged_model_is_read_or_refused_and_nothing_else(data):
         Vocabulary.from_sentencepiece(bytes(bad[: data.draw(st.integers(0, len(bad)))]))
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        [*META, *LETTERS, ("ab", -1.0, UNUSED)],
-        [*META, ("▁", -2.5, NORMAL), ("a", -3.0, NORMAL), ("ab", -1.0, NORMAL)],
-    ],
-)
-def test_bpe_with_merges_of_another_kind_is_refused_by_name(tmp_path, pieces):
-    with pytest.raises(TokdError, match="'ab'"):
-        load(tmp_path, model(pieces, kind=BPE))
-
-
 def test_control_pieces_are_special_tokens_and_no_text_becomes_one(tmp_path):
     data = model(
         [*META, *LETTERS, ("<", -4.0, NORMAL), ("s", -4.0, NORMAL), (">", -4.0, NORMAL), ("<cls>", 0.0, CONTROL)]

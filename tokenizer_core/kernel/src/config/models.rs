@@ -29,6 +29,9 @@ pub enum ModelConfig {
         /// Entries that no text becomes.
         #[serde(default)]
         reserved: Vec<u32>,
+        /// Entries that merges by scores make, and that are taken apart again.
+        #[serde(default)]
+        unused: Vec<u32>,
         /// What characters within a piece, but not the first one, have before them in the entries.
         #[serde(default)]
         prefix: String,

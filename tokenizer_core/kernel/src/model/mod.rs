@@ -189,10 +189,20 @@ impl AnyModel {
             ModelConfig::ByteBpe => {
                 Self::Bpe(Box::new(Bpe::new(vocabulary, table, never, config.ignore_merges, level)?))
             }
-            ModelConfig::CharBpe { unk, fuse_unk, byte_fallback, prefix, suffix, by_score, user_defined, reserved } => {
+            ModelConfig::CharBpe {
+                unk,
+                fuse_unk,
+                byte_fallback,
+                prefix,
+                suffix,
+                by_score,
+                user_defined,
+                reserved,
+                unused,
+            } => {
                 let unknown = Unknown { unk: *unk, fuse: *fuse_unk, byte_fallback: *byte_fallback };
                 let (affixes, ignore_merges) = (Affixes { prefix, suffix }, config.ignore_merges);
-                let options = Options { affixes, unknown, by_score: *by_score, ignore_merges, user_defined };
+                let options = Options { affixes, unknown, by_score: *by_score, ignore_merges, user_defined, unused };
                 let never = &never.iter().chain(reserved).copied().collect();
                 match AnyCharBpe::new(vocabulary, never, options)? {
                     AnyCharBpe::Tiling(model) => Self::CharBpe(Box::new(model)),

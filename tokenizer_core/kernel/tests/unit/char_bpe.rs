@@ -55,7 +55,7 @@ impl Language {
         let vocabulary = Vocabulary::new(entries, self.merges.clone(), Vec::new()).unwrap();
         let affixes = Affixes { prefix: self.prefix, suffix: self.suffix };
         let (unknown, ignore_merges) = (self.unknown, self.ignore_merges);
-        let options = Options { affixes, unknown, ignore_merges, by_score: false, user_defined: &[] };
+        let options = Options { affixes, unknown, ignore_merges, ..Options::default() };
         AnyCharBpe::new(&vocabulary, &HashSet::new(), options).unwrap()
     }
 

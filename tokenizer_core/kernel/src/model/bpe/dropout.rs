@@ -84,13 +84,13 @@ impl Work {
             self.forget(merges, right);
             self.links[at as usize].next = next;
             self.ranks[at as usize] = NEVER;
-            if next != NONE {
-                self.links[next as usize].previous = at;
-                self.note(merges, at, next);
-            }
             if previous != NONE {
                 self.forget(merges, previous);
                 self.note(merges, previous, at);
+            }
+            if next != NONE {
+                self.links[next as usize].previous = at;
+                self.note(merges, at, next);
             }
         }
         keep(&mut self.ids, &mut self.starts, &self.links);

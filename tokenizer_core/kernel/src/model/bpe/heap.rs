@@ -8,7 +8,8 @@ use crate::model::bpe::ranks::{MergeTable, NEVER};
 
 /// What two neighbours become, and how early.
 pub trait Merges {
-    /// The rank of two tokens, or [`NEVER`].
+    /// The rank of two tokens, or [`NEVER`]. Each pair is asked for when it comes into sight: those of the symbols from
+    /// left to right, and after a merge the one that it ends and then the one that it begins.
     fn rank(&self, left: u32, right: u32) -> u32;
 
     /// What the merge of a rank makes.
@@ -99,13 +100,13 @@ impl Merger {
             links[at as usize].next = next;
             ranks[right as usize] = NEVER;
             ranks[at as usize] = NEVER;
-            if next != NONE {
-                links[next as usize].previous = at;
-                requeue(table, ids, ranks, queue, at, next);
-            }
             let previous = links[at as usize].previous;
             if previous != NONE {
                 requeue(table, ids, ranks, queue, previous, at);
+            }
+            if next != NONE {
+                links[next as usize].previous = at;
+                requeue(table, ids, ranks, queue, at, next);
             }
         }
         keep(ids, starts, links);

@@ -39,18 +39,47 @@ impl CharMerges {
     }
 }
 
+/// What scores make of a vocabulary.
+#[derive(Debug, Default)]
+pub(super) struct Scored {
+    /// Those of the highest score first.
+    pub(super) merges: Vec<Merge>,
+    /// By merge: those of equal scores have the same.
+    pub(super) orders: Vec<u32>,
+    /// Characters that are no entries, and that merges are of nevertheless: their ids are those behind all entries.
+    pub(super) characters: Vec<char>,
+}
+
 /// The merges that scores make: any two neighbours that are an entry together may join, the higher score first, and the
-/// leftmost of equals. Returns them with the order of each. None has a part or a product in `none`.
-pub(super) fn by_score(vocabulary: &Vocabulary, none: &HashSet<u32>) -> (Vec<Merge>, Vec<u32>) {
-    let entries = || vocabulary.tokens().filter(|(id, _)| !none.contains(id));
-    let ids: HashMap<&[u8], u32, FxBuildHasher> = entries().map(|(id, entry)| (entry, id)).collect();
-    let mut merges = Vec::new();
+/// leftmost of equals. None has a part or a product in `none`, or is of a character of `alone`. A character of `unused`
+/// is no entry.
+pub(super) fn by_score(
+    vocabulary: &Vocabulary,
+    none: &HashSet<u32>,
+    alone: &HashSet<u32>,
+    unused: &HashSet<u32>,
+) -> Scored {
+    let entries = || vocabulary.tokens().filter(|(id, _)| !none.contains(id) && !alone.contains(id));
+    let is_known = |(id, entry): &(u32, &[u8])| only(entry).is_none() || !unused.contains(id);
+    let ids: HashMap<&[u8], u32, FxBuildHasher> = entries().filter(is_known).map(|(id, entry)| (entry, id)).collect();
+    let alone: HashSet<char> = alone.iter().filter_map(|id| only(vocabulary.bytes(*id)?)).collect();
+    let (mut merges, mut characters, mut places) = (Vec::new(), Vec::new(), HashMap::new());
     for (product, entry) in entries() {
-        let starts = (1..entry.len()).filter(|at| entry[*at] & 0xC0 != 0x80);
-        merges.extend(starts.filter_map(|at| {
-            let (left, right) = entry.split_at(at);
-            Some(Merge { left: *ids.get(left)?, right: *ids.get(right)?, product })
-        }));
+        for (left, right) in (1..entry.len()).filter(|at| entry[*at] & 0xC0 != 0x80).map(|at| entry.split_at(at)) {
+            let may_be = |part| ids.contains_key(part) || only(part).is_some_and(|part| !alone.contains(&part));
+            if !may_be(left) || !may_be(right) {
+                continue;
+            }
+            let [left, right] = [left, right].map(|part| {
+                ids.get(part).copied().unwrap_or_else(|| {
+                    *places.entry(part).or_insert_with(|| {
+                        characters.extend(only(part));
+                        vocabulary.id_limit() + characters.len() as u32 - 1
+                    })
+                })
+            });
+            merges.push(Merge { left, right, product });
+        }
     }
     let score = |merge: &Merge| vocabulary.scores().get(merge.product as usize).copied().unwrap_or(0.0);
     merges.sort_by(|one, other| score(other).total_cmp(&score(one)));
@@ -62,7 +91,13 @@ pub(super) fn by_score(vocabulary: &Vocabulary, none: &HashSet<u32>) -> (Vec<Mer
             _ => before,
         });
     }
-    (merges, orders)
+    Scored { merges, orders, characters }
+}
+
+/// The character that an entry is, if it is one.
+fn only(entry: &[u8]) -> Option<char> {
+    let mut characters = std::str::from_utf8(entry).ok()?.chars();
+    characters.next().filter(|_| characters.next().is_none())
 }
 
 impl Merges for CharMerges {

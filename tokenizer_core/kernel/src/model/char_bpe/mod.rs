@@ -3,6 +3,7 @@
 
 mod boundaries;
 mod merges;
+mod resegment;
 mod symbols;
 #[cfg(test)]
 #[path = "../../../tests/unit/char_bpe.rs"]
@@ -14,6 +15,7 @@ use rustc_hash::FxBuildHasher;
 
 use self::boundaries::Boundaries;
 use self::merges::{CharMerges, by_score, merge_few};
+use self::resegment::Resegment;
 pub use self::symbols::{Affixes, Unknown};
 use self::symbols::{Sequence, Symbols};
 use super::bpe::dropout::Dropout;
@@ -38,6 +40,8 @@ pub struct CharBpe<const TILES: bool> {
     whole: HashMap<Box<[u8]>, u32, FxBuildHasher>,
     /// Absent where a piece may not be cut.
     boundaries: Option<Boundaries>,
+    /// Absent where all that merges make is kept.
+    resegment: Option<Resegment>,
 }
 
 /// The buffers of [`CharBpe`].
@@ -82,6 +86,8 @@ pub struct Options<'a> {
     pub ignore_merges: bool,
     /// Entries that are found before characters, and are never joined to others.
     pub user_defined: &'a [u32],
+    /// Entries that merges by scores make, and that are taken apart again.
+    pub unused: &'a [u32],
 }
 
 impl AnyCharBpe {
@@ -90,16 +96,24 @@ impl AnyCharBpe {
     /// # Errors
     /// `invalid_file` for more merges than a rank can tell.
     pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, options: Options<'_>) -> Result<Self> {
-        let mut symbols = Symbols::new(vocabulary, never, options.affixes, options.unknown);
+        let unused: HashSet<u32> = options.unused.iter().copied().collect();
+        let mut symbols = Symbols::new(vocabulary, &(never | &unused), options.affixes, options.unknown);
         symbols.find_first(vocabulary, options.user_defined)?;
         let makeshift = symbols.makeshift();
         let alone = options.user_defined.iter().copied().collect();
-        let scored = options.by_score.then(|| by_score(vocabulary, &(&(never | &makeshift) | &alone)));
-        let (found, orders) = scored.unzip();
+        let none = never | &makeshift;
+        let mut scored = options.by_score.then(|| by_score(vocabulary, &none, &alone, &unused));
+        let resegment = scored.as_ref().and_then(|scored| Resegment::new(vocabulary, scored, &unused));
+        let characters = scored.as_mut().map(|scored| std::mem::take(&mut scored.characters)).unwrap_or_default();
+        symbols.stand_in(vocabulary.id_limit(), &characters);
+        let id_limit = vocabulary.id_limit() + characters.len() as u32;
+        let (found, orders) = scored.map(|scored| (scored.merges, scored.orders)).unzip();
         let merges = found.as_deref().unwrap_or_else(|| vocabulary.merges());
-        let table = CharMerges::new(merges, orders.unwrap_or_default(), vocabulary.id_limit(), never)?;
-        let is_plain = options.affixes.are_none() && joins_texts(vocabulary, merges, &makeshift);
-        let mut model = CharBpe::<false> { symbols, merges: table, whole: HashMap::default(), boundaries: None };
+        let table = CharMerges::new(merges, orders.unwrap_or_default(), id_limit, never)?;
+        // What an unused piece becomes is decided by all of the text.
+        let is_plain = resegment.is_none() && options.affixes.are_none() && joins_texts(vocabulary, merges, &makeshift);
+        let mut model =
+            CharBpe::<false> { symbols, merges: table, whole: HashMap::default(), boundaries: None, resegment };
         if options.ignore_merges {
             model.whole = model.made_otherwise(vocabulary, never);
         }
@@ -108,12 +122,11 @@ impl AnyCharBpe {
         }
         // A piece that is written `<0x41>` may be that entry, which otherwise stands for one byte.
         let tiles = is_plain && model.symbols.cover_all() && model.whole.is_empty();
-        let CharBpe { symbols, merges, whole, boundaries } = model;
-        Ok(if tiles {
-            Self::Tiling(CharBpe { symbols, merges, whole, boundaries })
-        } else {
-            Self::Other(CharBpe { symbols, merges, whole, boundaries })
-        })
+        if !tiles {
+            return Ok(Self::Other(model));
+        }
+        let CharBpe { symbols, merges, whole, boundaries, resegment } = model;
+        Ok(Self::Tiling(CharBpe { symbols, merges, whole, boundaries, resegment }))
     }
 }
 
@@ -125,6 +138,13 @@ fn joins_texts(vocabulary: &Vocabulary, merges: &[Merge], makeshift: &HashSet<u3
         let joined = product.len() == left.len() + right.len() && product.starts_with(left) && product.ends_with(right);
         joined && ![merge.left, merge.right, merge.product].iter().any(|id| makeshift.contains(id))
     })
+}
+
+/// What merges have left of symbols of so many bytes: ids, each with the number of its first symbol.
+fn tokens_of(ids: &[u32], starts: &[u32], bytes: &[u32]) -> impl Iterator<Item = Token> {
+    let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
+    let bytes = starts.iter().zip(ends).map(|(start, end)| bytes[*start as usize..end].iter().sum());
+    ids.iter().zip(bytes).map(|(id, bytes)| Token { id: *id, bytes })
 }
 
 /// The vocabulary as tokens of a model with byte fallback stand in a text: `<0xNN>` is that byte.
@@ -156,8 +176,16 @@ impl<const TILES: bool> CharBpe<TILES> {
     /// Leave in `work` the ids of a piece, and the bytes that each stands for.
     #[inline]
     fn merge(&self, text: &[u8], range: std::ops::Range<usize>, work: &mut Work) -> std::result::Result<(), Uncovered> {
-        let Work { sequence, waiting, queue, starts, .. } = work;
+        let Work { sequence, waiting, queue, starts, tokens } = work;
+        let start = range.start;
         self.symbols.read(text, range, sequence)?;
+        if let Some(resegment) = &self.resegment {
+            let noted = resegment.noted(&self.merges);
+            let (ids, starts) = queue.merge_symbols(&noted, sequence.ids.iter().copied());
+            tokens.clear();
+            tokens.extend(tokens_of(ids, starts, &sequence.bytes));
+            return resegment.apart(&noted, &self.symbols, tokens, start, sequence);
+        }
         if sequence.ids.len() <= FEW {
             merge_few(&self.merges, sequence, waiting);
             return Ok(());
@@ -189,6 +217,16 @@ impl<const TILES: bool> CharBpe<TILES> {
     ) -> std::result::Result<(), Uncovered> {
         let (mut at, end) = (piece.start, piece.end);
         self.symbols.read(text, piece, &mut work.char_bpe.sequence)?;
+        if let Some(resegment) = &self.resegment {
+            let Work { sequence, tokens, .. } = &mut work.char_bpe;
+            let noted = resegment.noted(&self.merges);
+            let (ids, starts) = work.sampling.dropout.merge(&noted, sequence.ids.iter().copied(), dropout, stream);
+            tokens.clear();
+            tokens.extend(tokens_of(ids, starts, &sequence.bytes));
+            resegment.apart(&noted, &self.symbols, tokens, at, sequence)?;
+            work.tokens.extend(sequence.tokens());
+            return Ok(());
+        }
         let Sequence { ids, bytes } = &work.char_bpe.sequence;
         let mut first = 0;
         for (next, length) in (1..).zip(bytes) {
@@ -199,10 +237,7 @@ impl<const TILES: bool> CharBpe<TILES> {
             }
             let (ids, bytes) = (&ids[first..next], &bytes[first..next]);
             let (merged, starts) = work.sampling.dropout.merge(&self.merges, ids.iter().copied(), dropout, stream);
-            let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
-            let tokens = merged.iter().zip(starts).zip(ends);
-            let bytes_of = |start: u32, end: usize| bytes[start as usize..end].iter().sum();
-            work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: bytes_of(*start, end) }));
+            work.tokens.extend(tokens_of(merged, starts, bytes));
             first = next;
         }
         Ok(())
@@ -231,12 +266,12 @@ impl<const TILES: bool> Model for CharBpe<TILES> {
                 }
                 None => self.merge(text, piece.range(), work)?,
             }
-            let Work { sequence: Sequence { ids, bytes }, tokens, .. } = &mut *work;
+            let Work { sequence, tokens, .. } = &mut *work;
             if TILES {
-                out.give(at, ids);
+                out.give(at, &sequence.ids);
             } else {
                 tokens.clear();
-                tokens.extend(ids.iter().zip(bytes).map(|(id, bytes)| Token { id: *id, bytes: *bytes }));
+                tokens.extend(sequence.tokens());
                 out.give_tokens(at, tokens);
             }
         }

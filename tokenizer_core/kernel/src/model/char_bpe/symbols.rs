@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::model::Uncovered;
 use crate::model::byte_pieces::BytePieces;
 use crate::model::trie::Trie;
+use crate::model::{Token, Uncovered};
 use crate::unicode::utf8::decode;
 use crate::vocabulary::Vocabulary;
 
@@ -75,10 +75,19 @@ impl Sequence {
         self.bytes.push(bytes as u32);
     }
 
-    /// Give back the memory of long pieces.
-    pub(super) fn shrink(&mut self, entries: usize) {
+    pub(super) fn tokens(&self) -> impl Iterator<Item = Token> {
+        self.ids.iter().zip(&self.bytes).map(|(id, bytes)| Token { id: *id, bytes: *bytes })
+    }
+
+    /// Forget all symbols.
+    pub(super) fn clear(&mut self) {
         self.ids.clear();
         self.bytes.clear();
+    }
+
+    /// Give back the memory of long pieces.
+    pub(super) fn shrink(&mut self, entries: usize) {
+        self.clear();
         self.ids.shrink_to(entries);
         self.bytes.shrink_to(entries);
     }
@@ -117,6 +126,12 @@ impl Symbols {
         Ok(())
     }
 
+    /// Give characters without an entry ids from `first` on, as if they had one.
+    pub(super) fn stand_in(&mut self, first: u32, characters: &[char]) {
+        let table = &mut self.tables[self.table_of[2]];
+        (first..).zip(characters).for_each(|(id, character)| table.insert(*character as usize, id));
+    }
+
     /// The longest of the entries that are found first: its length and its id.
     #[inline]
     fn whole(&self, text: &[u8]) -> Option<(usize, u32)> {
@@ -151,8 +166,7 @@ impl Symbols {
         range: Range<usize>,
         sequence: &mut Sequence,
     ) -> std::result::Result<(), Uncovered> {
-        sequence.ids.clear();
-        sequence.bytes.clear();
+        sequence.clear();
         let mut fused: Option<usize> = None;
         let (mut at, end) = (range.start, range.end);
         while at < end {
@@ -194,6 +208,27 @@ impl Symbols {
             self.push_unknown(bytes, sequence);
         }
         Ok(())
+    }
+
+    /// Append a token behind all others; unknown neighbours become one if they are to.
+    pub(super) fn push(&self, token: Token, sequence: &mut Sequence) {
+        let fuses = self.unknown.fuse && self.unknown.unk == Some(token.id);
+        match (sequence.ids.last(), sequence.bytes.last_mut()) {
+            (Some(id), Some(bytes)) if fuses && *id == token.id => *bytes += token.bytes,
+            _ => sequence.push(token.id, token.bytes as usize),
+        }
+    }
+
+    /// Append what becomes of a character without an entry. Returns whether anything does.
+    pub(super) fn push_character(&self, character: char, sequence: &mut Sequence) -> bool {
+        let mut utf8 = [0; 4];
+        let bytes = character.encode_utf8(&mut utf8).as_bytes();
+        if self.push_bytes(bytes, 0, sequence) {
+            return true;
+        }
+        let unknown = self.unknown.unk.map(|id| Token { id, bytes: bytes.len() as u32 });
+        unknown.into_iter().for_each(|token| self.push(token, sequence));
+        unknown.is_some()
     }
 
     fn push_unknown(&self, bytes: usize, sequence: &mut Sequence) {
