@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
-    from tokenizer_core.export import Beside, to_huggingface, to_tiktoken, to_vocab_merges
+    from tokenizer_core.export import Beside, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
     from tokenizer_core.kv_blocks import BlockHashes, block_hashes
     from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
@@ -101,12 +101,13 @@ if TYPE_CHECKING:
         Words,
         WordSettings,
     )
-    from tokenizer_core.training.families import ModelName
+    from tokenizer_core.training.families import BpeStyle, ModelName
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress
     from tokenizer_core.training.recipe import Recipe
     from tokenizer_core.training.report import TrainingReport
     from tokenizer_core.training.run import TrainingRun
+    from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
     from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
     from tokenizer_core.training.train import counted, extend, train, train_sizes
     from tokenizer_core.training.unigram_settings import UnigramSettings
@@ -128,6 +129,7 @@ __all__ = [
     "Beside",
     "BlockHashes",
     "Bounds",
+    "BpeStyle",
     "CacheStatistics",
     "Cancelled",
     "CharacterMerges",
@@ -199,6 +201,7 @@ __all__ = [
     "RowTooLong",
     "SamplingOptions",
     "Segmentation",
+    "SentencePieceBpeSettings",
     "Settings",
     "Side",
     "Span",
@@ -261,6 +264,7 @@ __all__ = [
     "shape_rows",
     "steps_bounded",
     "to_huggingface",
+    "to_sentencepiece",
     "to_tiktoken",
     "to_vocab_merges",
     "train",
@@ -303,7 +307,7 @@ _LATER = {
         "examples": ("TrainedOn",),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
-        "export": ("Beside", "to_huggingface", "to_tiktoken", "to_vocab_merges"),
+        "export": ("Beside", "to_huggingface", "to_sentencepiece", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),
         "kv_blocks": ("BlockHashes", "block_hashes"),
         "nearest": ("did_you_mean",),
@@ -323,13 +327,14 @@ _LATER = {
             "WordSettings",
             "Words",
         ),
-        "training.families": ("ModelName",),
+        "training.families": ("BpeStyle", "ModelName"),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress",),
         "training.recipe": ("Recipe",),
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),
         "training.settings": ("IdLayout", "TieBreak", "TrainSettings"),
+        "training.sentencepiece_settings": ("SentencePieceBpeSettings",),
         "training.unigram_settings": ("UnigramSettings",),
         "training.train": ("counted", "extend", "train", "train_sizes"),
     }.items()

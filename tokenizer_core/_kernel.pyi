@@ -657,6 +657,8 @@ def learn_merges(
     ignore_merges: bool = False,
     prefix: str = "",
     score: Literal["count", "likelihood"] = "count",
+    character_coverage: float | None = None,
+    required_characters: str = "",
     progress: Callable[[int, int, list[tuple[int, int, int, int]], int], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
@@ -665,11 +667,13 @@ def learn_merges(
         level: what the alphabet is: the 256 bytes, the characters of the pieces, or these and a second symbol for each
             that stands inside a piece.
         max_token_length: in bytes, or in characters.
-        forbidden: literals of special tokens, which no merge makes.
+        forbidden: literals of special tokens, which no merge makes; a character that is one is not in the alphabet.
         end_of_word: added to the last character of every piece; with characters only.
         limit_alphabet: only the most frequent characters; no merge crosses another one, which of word pieces is taken
             out of its piece.
         prefix: of the second symbols of word pieces.
+        character_coverage: only the most frequent characters that are together so great a share of all.
+        required_characters: symbols whether they occur or not; with characters only, as the coverage.
         score: merge the most frequent pair, or that with the highest ``count(ab) / (count(a) * count(b))``, of equals
             the more frequent one and then that of the lowest ids.
         vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.

@@ -13,7 +13,7 @@ from tokenizer_core import patterns
 from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats import hf_write, tiktoken, vocab_merges
+from tokenizer_core.formats import hf_write, sentencepiece_bpe, tiktoken, vocab_merges
 from tokenizer_core.pattern_coverage import covers_every_text
 from tokenizer_core.stages.pretokenizers import Split
 
@@ -52,6 +52,16 @@ def to_tiktoken(parts: TokenizerParts) -> tuple[bytes, Beside]:
     check_kind(parts, TokenizerParts, "parts")
     beside = _beside(parts.config, "a rank file")
     return tiktoken.render(parts), beside
+
+
+def to_sentencepiece(parts: TokenizerParts) -> bytes:
+    """Write ``tokenizer.model``: the model that was read, or one of BPE over characters.
+
+    Raises:
+        Unsupported: with the field that it cannot carry.
+    """
+    check_kind(parts, TokenizerParts, "parts")
+    return sentencepiece_bpe.render(parts)
 
 
 def to_vocab_merges(parts: TokenizerParts) -> tuple[dict[str, bytes], Beside]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from service.cli.options import Parser, place
 from service.cli.streams import create, printable, write_json, write_line
-from tokenizer_core import Beside, Tokenizer, to_huggingface, to_tiktoken, to_vocab_merges
+from tokenizer_core import Beside, Tokenizer, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
 
-FORMATS = ("huggingface", "tiktoken", "vocab_merges")
+FORMATS = ("huggingface", "sentencepiece", "tiktoken", "vocab_merges")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -18,8 +18,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "export",
         help="write an artifact in another format",
-        description="Write Hugging Face's layout (a directory), a tiktoken rank file, or a directory with vocab.json "
-        "and merges.txt. What the format cannot carry is an error.",
+        description="Write Hugging Face's layout (a directory), a SentencePiece model, a tiktoken rank file, or a "
+        "directory with vocab.json and merges.txt. What the format cannot carry is an error.",
     )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
     parser.add_argument(
@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     beside: Beside | None = None
     if args.format == "huggingface":
         create(output, to_huggingface(parts))
+    elif args.format == "sentencepiece":
+        create(output, to_sentencepiece(parts))
     elif args.format == "tiktoken":
         ranks, beside = to_tiktoken(parts)
         create(output, ranks)

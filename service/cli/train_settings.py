@@ -11,6 +11,7 @@ from typing import Any, NoReturn, get_args
 from service.cli.options import whole_number
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
 from tokenizer_core import (
+    BpeStyle,
     CorpusFormat,
     IdLayout,
     InvalidOption,
@@ -74,18 +75,25 @@ FLAGS = (
     Flag("vocab_size", "N", "tokens in all (default: 32000)", kind=count),
     Flag("sizes", "N,N", "more sizes to make in the same run, each the beginning of the next larger", kind=numbers),
     Flag("model", "NAME", "what is trained (default: bpe)", choices=ModelName),
+    Flag("style", "NAME", "of BPE: of bytes, or as SentencePiece has it (default: byte_level)", choices=BpeStyle),
     Flag("pretokenizer", "NAME", "of WordPiece and words: what words are (default: bert; whitespace)", choices=Words),
     Flag("score", "SCORE", "of WordPiece: which pair is merged first (default: count)", choices=PairScore),
     Flag("prefix", "TEXT", "of WordPiece: before entries that do not begin a word (default: ##)"),
-    Flag("unk", "LITERAL", "of all but BPE: the token of what is not in the vocabulary (default: [UNK])"),
+    Flag("unk", "LITERAL", "of all but byte-level BPE: the token of what is not in the vocabulary (default: [UNK])"),
     Flag(
         "limit_alphabet",
         "N",
         "of characters, WordPiece, Unigram: only the N most frequent ones",
         kind=whole_number,
     ),
-    Flag("required_characters", "TEXT", "of Unigram: characters that are entries whether they occur or not"),
-    Flag("byte_fallback", "", "of Unigram: a character that is no entry becomes its bytes", kind=None),
+    Flag(
+        "character_coverage",
+        "SHARE",
+        "of BPE as SentencePiece has it: how much of all characters the alphabet covers (default: 1)",
+        kind=float,
+    ),
+    Flag("required_characters", "TEXT", "of Unigram and such BPE: characters that are entries, occur or not"),
+    Flag("byte_fallback", "", "of Unigram and such BPE: a character that is no entry becomes its bytes", kind=None),
     Flag("seed_size", "N", "of Unigram: substrings to begin with (default: 1000000)", kind=whole_number),
     Flag("shrinking_factor", "SHARE", "of Unigram: what a round of pruning leaves (default: 0.75)", kind=float),
     Flag("n_sub_iterations", "N", "of Unigram: estimates in a round (default: 2)", kind=whole_number),

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.requests import Example, RequestBody
 from tokenizer_core import (
+    BpeStyle,
     CorpusFormat,
     IdLayout,
     ModelName,
@@ -55,7 +56,10 @@ class TrainingSettings(BaseModel):
 
     model: ModelName = Field(
         "bpe",
-        description="Byte-level BPE, WordPiece, Unigram, words or characters; each with its own settings.",
+        description="BPE, WordPiece, Unigram, words or characters; each with its own settings.",
+    )
+    style: BpeStyle = Field(
+        "byte_level", description="Of BPE: over bytes, or over characters with `▁` for spaces, as SentencePiece has it."
     )
     vocab_size: Count = Field(
         32_000, description="Tokens in all: the bytes or characters, the special tokens and what is learned."
@@ -73,8 +77,8 @@ class TrainingSettings(BaseModel):
     )
     unk: str | None = Field(
         None,
-        description="Of all models but BPE: the token of what is not in the vocabulary, by default `[UNK]`, of Unigram "
-        "`<unk>`.",
+        description="Of all models but byte-level BPE: the token of what is not in the vocabulary, by default "
+        "`[UNK]`, of Unigram and BPE `<unk>`.",
     )
     score: PairScore | None = Field(
         None, description="Of WordPiece: merge the most frequent pair (`count`, the default), or by `likelihood`."
@@ -85,11 +89,15 @@ class TrainingSettings(BaseModel):
     limit_alphabet: Count | None = Field(
         None, description="Of WordPiece and Unigram: only the most frequent characters."
     )
+    character_coverage: float | None = Field(
+        None,
+        description="Of BPE of the style `sentencepiece`: only the most frequent characters that are so great a share.",
+    )
     required_characters: str | None = Field(
-        None, description="Of Unigram: characters that are entries whether they occur or not."
+        None, description="Of Unigram and such BPE: characters that are entries whether they occur or not."
     )
     byte_fallback: bool | None = Field(
-        None, description="Of Unigram: a character that is no entry becomes its bytes; by default false."
+        None, description="Of Unigram and such BPE: a character that is no entry becomes its bytes; by default false."
     )
     seed_size: Count | None = Field(None, description="Of Unigram: substrings to begin with; by default 1,000,000.")
     shrinking_factor: float | None = Field(
@@ -97,10 +105,12 @@ class TrainingSettings(BaseModel):
     )
     n_sub_iterations: Count | None = Field(None, description="Of Unigram: estimates in a round; by default 2.")
     tie_break: TieBreak = Field(
-        "lexicographic_low", description="Which of several equally frequent pairs is merged first."
+        "lexicographic_low",
+        description="Which of several equally frequent pairs is merged first; of the style `sentencepiece` by default "
+        "`shortest`.",
     )
     min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
-    max_token_length: Count | None = Field(None, description="In bytes; of WordPiece and Unigram in characters.")
+    max_token_length: Count | None = Field(None, description="In bytes; of all but byte-level BPE in characters.")
     max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
     id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."

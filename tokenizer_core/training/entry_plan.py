@@ -75,7 +75,8 @@ class NewEntries:
     def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
         tokens = learned.tokens[: size - len(self.settings.fixed)]
         texts = [token.decode() for token in tokens]
-        vocabulary, config = self.settings.build(texts, learned.scores[: len(texts)])
+        merges = learned.first(len(tokens)) if self.settings.has_merges else ()
+        vocabulary, config = self.settings.build(texts, learned.scores[: len(texts)], merges)
         new = len(tokens) - len(learned.start.tokens)
         made = {"tokens": new, "merges": min(new, len(learned.merges))}
         provenance = provenance_of(self.settings.to_dict() | {"vocab_size": size}, corpus, made)

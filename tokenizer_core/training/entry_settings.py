@@ -31,6 +31,8 @@ from tokenizer_core.training.settings import MAX_REWRITES, MAX_VOCAB_SIZE
 Normalizing = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "bert", "bert_cased"]
 Words = Literal["bert", "whitespace", "whitespace_split"]
 PairScore = Literal["count", "likelihood"]
+Merges = Sequence[tuple[int, int, int]]
+"""Left, right and product by the index of their entry."""
 
 
 def _bert(*, lowercase: bool) -> Bert:
@@ -60,6 +62,9 @@ class EntrySettings(ABC):
 
     has_scores: ClassVar[bool] = False
     """Entries have scores."""
+
+    has_merges: ClassVar[bool] = False
+    """Text is encoded by the merges."""
 
     vocab_size: int = 32_000
     normalizer: Sequence[Normalizing] = ()
@@ -124,14 +129,21 @@ class EntrySettings(ABC):
         normalizer = tuple(stages.get(name) or _rewrite(name) for name in self.normalizer)
         return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
 
-    def build(self, entries: Sequence[str], scores: Sequence[float]) -> tuple[Vocabulary, PipelineConfig]:
-        """Make the vocabulary and the pipeline of fixed and learned entries, which have ``scores`` in some models."""
+    def build(
+        self, entries: Sequence[str], scores: Sequence[float], merges: Merges = ()
+    ) -> tuple[Vocabulary, PipelineConfig]:
+        """Make the vocabulary and the pipeline of fixed and learned entries, which have ``scores`` in some models.
+
+        Args:
+            merges: of learned entries; of models that encode by them.
+        """
         literals, fixed = self.literals, self.fixed
         added = special({literal: id for id, literal in enumerate(literals)})
         # Those that no text becomes have the scores that Hugging Face's trainer gives them; bytes are the last resort.
         lowest = [min(scores, default=0.0)] * (len(fixed) - len(literals))
         all_scores = [*[0.0] * len(literals), *lowest, *scores] if self.has_scores else []
-        vocabulary = Vocabulary.from_texts(list(enumerate((*fixed, *entries))), [], all_scores)
+        ids = [(left + len(fixed), right + len(fixed), product + len(fixed)) for left, right, product in merges]
+        vocabulary = Vocabulary.from_texts(list(enumerate((*fixed, *entries))), ids, all_scores)
         model = self.model(literals.index(self.unk))
         config = replace(self.pipeline(), model=model, decoder=self.decoders, added_tokens=added)
         return reserve(vocabulary, added), config

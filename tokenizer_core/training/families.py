@@ -10,19 +10,25 @@ from tokenizer_core.arguments import check_choice
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.training.entry_settings import CharacterSettings, EntrySettings, WordPieceSettings, WordSettings
+from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
 from tokenizer_core.training.settings import TrainSettings
 from tokenizer_core.training.unigram_settings import UnigramSettings
 
 ModelName = Literal["bpe", "wordpiece", "unigram", "word", "character"]
+BpeStyle = Literal["byte_level", "sentencepiece"]
 AnySettings = TrainSettings | EntrySettings
+
+SENTENCEPIECE = "bpe in the style of sentencepiece"
 
 SETTINGS: dict[str, type[TrainSettings] | type[EntrySettings]] = {
     "bpe": TrainSettings,
+    SENTENCEPIECE: SentencePieceBpeSettings,
     **{kind.name: kind for kind in (WordPieceSettings, UnigramSettings, WordSettings, CharacterSettings)},
 }
 
 FIELDS: dict[str, tuple[str, ...]] = {
-    model: tuple(field.name for field in fields(kind)) for model, kind in SETTINGS.items()
+    model: (*(field.name for field in fields(kind)), *(["style"] if model in ("bpe", SENTENCEPIECE) else []))
+    for model, kind in SETTINGS.items()
 }
 """Names of settings by model."""
 
@@ -30,21 +36,24 @@ ALL_FIELDS = tuple(dict.fromkeys(name for names in FIELDS.values() for name in n
 
 
 def settings_of(model: str, given: Mapping[str, Any]) -> AnySettings:
-    """Check the settings of a model; what only another one takes is refused by name.
+    """Check the settings of a model, of BPE with its ``style``; what only another one takes is refused by name.
 
     Raises:
         InvalidOption: with the field.
     """
     check_choice(model, ModelName, "model")
+    style = given.get("style", "byte_level")
+    check_choice(style, BpeStyle, "style")
+    kind = SENTENCEPIECE if (model, style) == ("bpe", "sentencepiece") else model
     for name in given:
-        if name in FIELDS[model]:
+        if name in FIELDS[kind]:
             continue
         if name not in ALL_FIELDS:
-            raise InvalidOption(f"no setting is called {name[:80]!r}{did_you_mean(name, FIELDS[model])}", field=name)
+            raise InvalidOption(f"no setting is called {name[:80]!r}{did_you_mean(name, FIELDS[kind])}", field=name)
         takers = [other for other, names in FIELDS.items() if name in names]
-        message = f"the model {model!r} takes no {name}, which is of {', '.join(takers)}; leave it away"
+        message = f"the model {kind!r} takes no {name}, which is of {', '.join(takers)}; leave it away"
         raise InvalidOption(message, field=name)
-    return SETTINGS[model](**given)
+    return SETTINGS[kind](**{name: value for name, value in given.items() if name != "style"})
 
 
 def literals_of(settings: AnySettings) -> tuple[str, ...]:

@@ -47,8 +47,8 @@ class Recipe:
 
     Attributes:
         corpus: files, or documents as strings.
-        settings: of the model: ``TrainSettings`` for byte-level BPE, ``WordPieceSettings``,
-            ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
+        settings: of the model: ``TrainSettings`` for byte-level BPE, ``SentencePieceBpeSettings``,
+            ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
         sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
         extends_hash: of that tokenizer; the run refuses another one at its place.
@@ -120,7 +120,8 @@ class Recipe:
 
         ``corpus`` is an object: ``paths`` (with ``format``, ``field``, ``column`` and ``on_error`` as in ``Files``), or
         ``texts``.
-        ``model`` is ``bpe``, ``wordpiece``, ``unigram``, ``word`` or ``character``; by default ``bpe``.
+        ``model`` is ``bpe``, ``wordpiece``, ``unigram``, ``word`` or ``character``; by default ``bpe``, whose ``style``
+        is ``byte_level`` or ``sentencepiece``.
         ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of the
         model's settings and of this class.
 

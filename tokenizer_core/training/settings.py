@@ -23,7 +23,7 @@ from tokenizer_core.training.setting_checks import (
     words_of,
 )
 
-TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids"]
+TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids", "shortest"]
 IdLayout = Literal["specials_first", "specials_last"]
 
 MAX_VOCAB_SIZE = 1 << 22
@@ -45,7 +45,8 @@ class TrainSettings:
         normalizer: rewrites of the text, in order.
         special_tokens: literals that end a document, are never counted, and get ids of their own.
         tie_break: which of several equally frequent pairs is merged first: the smallest pair of byte strings, the
-            largest (as in CS336), or the smallest pair of ids (as in Hugging Face).
+            largest (as in CS336), the smallest pair of ids (as in Hugging Face), or the pair with the shortest product,
+            of equals the smallest (as in SentencePiece).
         min_frequency: a pair that occurs less often is not merged; 2 stops when no pair repeats.
         max_token_length: in bytes.
         max_piece_length: in bytes; longer pieces are left out. By default none is.

@@ -20,7 +20,7 @@ from tokenizer_core.training.counting import count
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
-from tokenizer_core.training.families import AnySettings, ModelName, settings_of
+from tokenizer_core.training.families import AnySettings, BpeStyle, ModelName, settings_of
 from tokenizer_core.training.plans import LongerVocabulary, Plan, warn_of_huge_pieces, warn_of_skipped
 from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import IdLayout, TieBreak
@@ -29,6 +29,7 @@ from tokenizer_core.training.settings import IdLayout, TieBreak
 class Options(TypedDict, total=False):
     """The settings of all models."""
 
+    style: BpeStyle
     pattern: str | None
     normalizer: Sequence[Rewriting] | Sequence[Normalizing]
     pretokenizer: Words
@@ -38,6 +39,7 @@ class Options(TypedDict, total=False):
     score: PairScore
     prefix: str
     limit_alphabet: int | None
+    character_coverage: float
     required_characters: str
     byte_fallback: bool
     seed_size: int
@@ -70,8 +72,8 @@ def train(
         threads: for counting and for Unigram; 0 means one a core. It changes no token.
         progress: called about ten times a second; what it raises, such as ``Cancelled``, ends the run.
 
-    The other arguments are those of ``TrainSettings``, ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or
-    ``CharacterSettings``.
+    The other arguments are those of ``TrainSettings``, ``SentencePieceBpeSettings`` (with ``style="sentencepiece"``),
+    ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
 
     Raises:
         InvalidOption: with the field, before any work.

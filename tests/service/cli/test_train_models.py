@@ -18,6 +18,7 @@ OF_MODELS = {
     "wordpiece": ["--score", "likelihood", "--normalizer", "bert", "--prefix", "@@", "--limit-alphabet", "50"],
     "word": ["--pretokenizer", "whitespace_split", "--unk", "<unk>"],
     "character": ["--normalizer", "nfc"],
+    "bpe": ["--style", "sentencepiece", "--byte-fallback", "--character-coverage", "0.99", "--tie-break", "shortest"],
     "unigram": ["--byte-fallback", "--shrinking-factor", "0.5", "--n-sub-iterations", "1", "--seed-size", "5000"],
 }
 

@@ -20,6 +20,7 @@ class Order:
             "lexicographic_low": lambda pair: pair,
             "lexicographic_high": lambda pair: (_backwards(pair[0]), _backwards(pair[1])),
             "lowest_ids": lambda pair: (self.ids[pair[0]], self.ids[pair[1]]),
+            "shortest": lambda pair: ((len(pair[0] + pair[1]), pair[0] + pair[1]), pair),
         }
         self._key = keys[tie_break]
 

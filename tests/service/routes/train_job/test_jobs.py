@@ -97,16 +97,22 @@ OF_UNIGRAM: dict[str, Any] = {
     "shrinking_factor": 0.5,
     "n_sub_iterations": 1,
 }
+OF_SENTENCEPIECE: dict[str, Any] = {
+    "style": "sentencepiece",
+    "vocab_size": 300,
+    "character_coverage": 0.98,
+    "byte_fallback": True,
+    "tie_break": "shortest",
+}
 EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length")}
 
 
 @pytest.mark.parametrize(
-    "settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM]
+    "settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM, OF_SENTENCEPIECE]
 )
 def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
-    assert TrainingSettings.model_fields.keys() == EVERY.keys() | OF_WORD_PIECES.keys() | OF_UNIGRAM.keys() | {
-        "extends"
-    }
+    every = [*EVERY, *OF_WORD_PIECES, *OF_UNIGRAM, *OF_SENTENCEPIECE, "extends"]
+    assert TrainingSettings.model_fields.keys() == set(every)
     told = board.submit({**BODY, "settings": settings})
     assert {name: told["settings"][name] for name in settings} == settings
     if "extends" in settings:

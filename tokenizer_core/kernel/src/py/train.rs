@@ -260,7 +260,7 @@ type Merges = Vec<(u32, u32, u32, u64)>;
 #[pyo3(signature = (
     counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
     forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
-    prefix=String::new(), score="count", progress=None
+    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_merges<'py>(
@@ -278,13 +278,20 @@ pub fn learn_merges<'py>(
     ignore_merges: bool,
     prefix: String,
     score: &str,
+    character_coverage: Option<f64>,
+    required_characters: String,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
     let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
     let alphabet = match (level, vocabulary) {
         ("bytes", None) => Alphabet::Bytes,
         ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
-        ("characters", None) => Alphabet::Characters(Characters { end_of_word, limit: limit_alphabet }),
+        ("characters", None) => Alphabet::Characters(Characters {
+            end_of_word,
+            limit: limit_alphabet,
+            coverage: character_coverage,
+            required: required_characters,
+        }),
         ("word_pieces", None) if !prefix.is_empty() => {
             Alphabet::WordPieces(WordPieces { prefix, limit: limit_alphabet })
         }
@@ -307,8 +314,9 @@ pub fn learn_merges<'py>(
             return Err(invalid_option(py, message, "score"));
         }
     };
-    // The entry of a token in tokenizer.json must not be that of a special token either.
-    let entries = forbidden.iter().filter_map(|literal| text_to_bytes(literal));
+    // The entry of a token of bytes in tokenizer.json must not be that of a special token either.
+    let is_spelled = level == "bytes";
+    let entries = forbidden.iter().filter(|_| is_spelled).filter_map(|literal| text_to_bytes(literal));
     let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
     let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
     let goal = Goal { tokens, min_frequency, max_token_length, tie_break, score, forbidden };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counts::Counts;
 use super::symbols::Symbols;
@@ -23,6 +23,10 @@ pub struct Characters {
     pub end_of_word: String,
     /// The most characters in the alphabet, which has the most frequent ones. No merge crosses any other.
     pub limit: Option<usize>,
+    /// The alphabet has only the most frequent characters that are together so great a share of all.
+    pub coverage: Option<f64>,
+    /// Characters of the alphabet whether they occur or not.
+    pub required: String,
 }
 
 /// The 256 bytes in the order of their characters in GPT-2's byte alphabet, which is the order of their ids.
@@ -73,11 +77,16 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
     Ok((symbols, words))
 }
 
-/// The characters of the pieces in the order of their code points, then those that end a word.
+/// The characters of the pieces in the order of their code points, then those that end a word; `without` are in no
+/// alphabet.
 ///
 /// # Errors
 /// `invalid_option` at `end_of_word` when a piece holds it; `corpus_too_large`.
-pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Words)> {
+pub fn characters(
+    counts: &Counts,
+    options: &Characters,
+    without: &FxHashSet<Box<[u8]>>,
+) -> Result<(Symbols, Words)> {
     let mark = options.end_of_word.as_str();
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut ends: FxHashMap<char, u64> = FxHashMap::default();
@@ -93,7 +102,12 @@ pub fn characters(counts: &Counts, options: &Characters) -> Result<(Symbols, Wor
             ends.insert(last, 0);
         }
     }
-    let kept = most_frequent(occurrences, options.limit);
+    let covering = options.coverage.map_or(usize::MAX, |share| covering(&occurrences, share));
+    let mut kept = most_frequent(occurrences, Some(covering.min(options.limit.unwrap_or(usize::MAX))));
+    kept.extend(options.required.chars());
+    kept.retain(|character| !without.contains(character.encode_utf8(&mut [0; 4]).as_bytes()));
+    kept.sort_unstable();
+    kept.dedup();
     let mut symbols = Symbols::default();
     let plain: FxHashMap<char, u32> = kept
         .iter()
@@ -127,6 +141,19 @@ pub(super) fn most_frequent(occurrences: FxHashMap<char, u64>, limit: Option<usi
     kept
 }
 
+/// How many of the most frequent characters are together at least so great a share of all.
+fn covering(occurrences: &FxHashMap<char, u64>, share: f64) -> usize {
+    let mut counts: Vec<u64> = occurrences.values().copied().collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    let (mut covered, total) = (0, counts.iter().sum::<u64>() as f64);
+    let is_needed = |count: &&u64| {
+        let is_enough = (covered as f64) / total >= share;
+        covered += **count;
+        !is_enough
+    };
+    counts.iter().take_while(is_needed).count()
+}
+
 /// The pieces as text; with a mark, only those that are words.
 pub(super) fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = (&'a str, u64)> {
     let keep_space = mark.is_empty();
@@ -154,8 +181,8 @@ mod tests {
         for piece in ["low", " ", "\n", "\x1c", "\x1f", "\u{3000}"] {
             table.add(piece.as_bytes(), 2);
         }
-        let options = Characters { end_of_word: String::from("_"), limit: None };
-        let (symbols, _) = characters(&Counts::new(table, 1, 0), &options).expect("few symbols");
+        let options = Characters { end_of_word: String::from("_"), ..Characters::default() };
+        let (symbols, _) = characters(&Counts::new(table, 1, 0), &options, &FxHashSet::default()).expect("few symbols");
         let all: Vec<_> = (0..symbols.len() as u32).map(|id| symbols.bytes(id)).collect();
         assert_eq!(all, [&b"l"[..], b"o", b"w", b"w_"]);
     }

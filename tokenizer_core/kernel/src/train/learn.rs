@@ -50,7 +50,7 @@ pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mu
     let (symbols, words) = match alphabet {
         Alphabet::Bytes => alphabet::bytes(counts)?,
         Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
-        Alphabet::Characters(options) => alphabet::characters(counts, options)?,
+        Alphabet::Characters(options) => alphabet::characters(counts, options, &goal.forbidden)?,
         Alphabet::WordPieces(options) => word_pieces::alphabet(counts, options)?,
     };
     let alphabet = symbols.len();

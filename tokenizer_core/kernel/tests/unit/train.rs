@@ -75,6 +75,11 @@ fn naive(corpus: &[(&str, u64)], goal: &Goal) -> Merges {
                     TieBreak::LexicographicLow => other.cmp(one),
                     TieBreak::LexicographicHigh => one.cmp(other),
                     TieBreak::LowestIds => (id(other.0), id(other.1)).cmp(&(id(one.0), id(one.1))),
+                    TieBreak::Shortest => {
+                        let product = |pair: &(&[u8], &[u8])| [pair.0, pair.1].concat();
+                        let key = |pair| (product(pair).len(), product(pair), *pair);
+                        key(other).cmp(&key(one))
+                    }
                 })
             });
         let Some(((left, right), _)) = best else { break };
