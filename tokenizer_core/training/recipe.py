@@ -169,7 +169,8 @@ class Recipe:
         settings = self.settings.to_dict()
         if isinstance(self.settings, TrainSettings):
             merges = self.settings.initial_merges
-            settings |= {"model": "bpe", "initial_merges": [[_entry(left), _entry(right)] for left, right in merges]}
+            listed = [[_entry(left), _entry(right)] for left, right in merges]
+            settings |= {"model": "bpe", "style": "byte_level", "initial_merges": listed}
         if self.extends is not None:
             settings = {key: settings[key] for key in EXTENDING}
         return {"corpus": _corpus_dict(self.corpus), **settings} | {

@@ -14,7 +14,7 @@ from service.jobs.states import Event
 from service.schemas.training import TrainingSettings
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
-from tokenizer_core.training.families import FIELDS
+from tokenizer_core.training.families import FIELDS, SENTENCEPIECE
 
 ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 
@@ -120,7 +120,8 @@ def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, 
         assert told["settings"].keys() == settings.keys() | of_any
     else:
         beside = {"extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
-        assert told["settings"].keys() == {*FIELDS[settings.get("model", "bpe")], "model"} | beside
+        model = SENTENCEPIECE if "style" in settings else settings.get("model", "bpe")
+        assert told["settings"].keys() == {*FIELDS[model], "model"} | beside
     where = f"/train-job/{told['id']}"
     assert board.client.get(where).json() == told
     short = {name: value for name, value in told.items() if name not in ("settings", "owner")}
