@@ -108,7 +108,8 @@ EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_t
 
 
 @pytest.mark.parametrize(
-    "settings", [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM, OF_SENTENCEPIECE]
+    "settings",
+    [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM, OF_SENTENCEPIECE],
 )
 def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
     every = [*EVERY, *OF_WORD_PIECES, *OF_UNIGRAM, *OF_SENTENCEPIECE, "extends"]

@@ -82,11 +82,7 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
 ///
 /// # Errors
 /// `invalid_option` at `end_of_word` when a piece holds it; `corpus_too_large`.
-pub fn characters(
-    counts: &Counts,
-    options: &Characters,
-    without: &FxHashSet<Box<[u8]>>,
-) -> Result<(Symbols, Words)> {
+pub fn characters(counts: &Counts, options: &Characters, without: &FxHashSet<Box<[u8]>>) -> Result<(Symbols, Words)> {
     let mark = options.end_of_word.as_str();
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut ends: FxHashMap<char, u64> = FxHashMap::default();
