@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     )
     from tokenizer_core.training.families import BpeStyle, ModelName
     from tokenizer_core.training.plans import TrainingWarning
-    from tokenizer_core.training.progress import Progress
+    from tokenizer_core.training.progress import Progress, TimeLeft
     from tokenizer_core.training.recipe import Recipe
     from tokenizer_core.training.report import TrainingReport
     from tokenizer_core.training.run import TrainingRun
@@ -217,6 +217,7 @@ __all__ = [
     "TextCost",
     "TextSize",
     "TieBreak",
+    "TimeLeft",
     "TokdError",
     "TokenFiles",
     "TokenFilesReport",
@@ -329,7 +330,7 @@ _LATER = {
         ),
         "training.families": ("BpeStyle", "ModelName"),
         "training.plans": ("TrainingWarning",),
-        "training.progress": ("Progress",),
+        "training.progress": ("Progress", "TimeLeft"),
         "training.recipe": ("Recipe",),
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),

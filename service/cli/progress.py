@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from service.cli.streams import forget
-from tokenizer_core import Progress
+from tokenizer_core import Progress, TimeLeft
 
 BAR = 24
 PLAIN_INTERVAL = 10.0
@@ -33,6 +33,7 @@ class Bar:
         self._since = clock()
         self._phase: str | None = None
         self._rate = Rate()
+        self._time_left = TimeLeft()
         self._next_plain = 0.0
         self._drawn = False
         self.seconds: dict[str, float] = {}
@@ -45,14 +46,16 @@ class Bar:
         if progress.phase != self._phase:
             self.clear()
             self._phase, self._rate, self._next_plain = progress.phase, Rate(), now
+            self._time_left = TimeLeft()
         rate = self._rate.at(now, progress.done)
+        left = self._time_left.at(now, progress.done, progress.total, progress.unit)
         ended = progress.total is not None and progress.done >= progress.total
         if self._live:
-            self._draw(progress, rate, detail)
+            self._draw(progress, rate, left, detail)
         elif now >= self._next_plain or (ended and not self._rate.ended):
             self._next_plain = now + PLAIN_INTERVAL
             self._rate.ended = ended
-            self._write("  ".join(filter(None, (line(progress, rate), detail))) + "\n")
+            self._write("  ".join(filter(None, (line(progress, rate, left), detail))) + "\n")
 
     def clear(self) -> None:
         """Take the line away, so that others can be written."""
@@ -60,13 +63,13 @@ class Bar:
             self._write("\r\x1b[K")
             self._drawn = False
 
-    def _draw(self, progress: Progress, rate: float | None, detail: str) -> None:
+    def _draw(self, progress: Progress, rate: float | None, left: float | None, detail: str) -> None:
         room = max(1, shutil.get_terminal_size().columns - 1)
-        text = "  ".join(filter(None, (line(progress, rate, bar=True), detail)))
+        text = "  ".join(filter(None, (line(progress, rate, left, bar=True), detail)))
         if len(text) > room:
-            text = line(progress, rate, bar=True)
+            text = line(progress, rate, left, bar=True)
         if len(text) > room:
-            text = line(progress, rate)[:room]
+            text = line(progress, rate, left)[:room]
         self._write("\r\x1b[K" + text)
         self._drawn = True
 
@@ -105,7 +108,7 @@ class Rate:
         return self._value
 
 
-def line(progress: Progress, rate: float | None, *, bar: bool = False) -> str:
+def line(progress: Progress, rate: float | None, left: float | None, *, bar: bool = False) -> str:
     """Write one report: phase, share, how much, rate and time left, as far as they are known."""
     parts = [f"{progress.phase:<10}"]
     share = None if not progress.total else min(1.0, progress.done / progress.total)
@@ -120,8 +123,8 @@ def line(progress: Progress, rate: float | None, *, bar: bool = False) -> str:
         parts.append(f"{done} of {amount(progress.total, progress.unit)}")
     if rate:
         parts.append(f"{amount(round(rate), progress.unit)}/s")
-        if progress.total is not None and progress.done < progress.total:
-            parts.append(f"{duration((progress.total - progress.done) / rate)} left")
+    if left is not None and progress.total is not None and progress.done < progress.total:
+        parts.append(f"{duration(left)} left")
     return "  ".join(parts)
 
 

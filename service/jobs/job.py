@@ -22,6 +22,7 @@ class JobProgress:
         rate: units a second; ``None`` as long as it is unknown.
         tokens_per_byte: of the counted pieces, while merging.
         newest: the beginnings of the tokens made last, while merging.
+        seconds_left: of the phase, about; ``None`` as long as it is unknown.
     """
 
     done: int
@@ -30,17 +31,11 @@ class JobProgress:
     rate: float | None = None
     tokens_per_byte: float | None = None
     newest: Sequence[str] = ()
+    seconds_left: float | None = None
 
     def __post_init__(self) -> None:
         # JSON, in which it is kept, has lists alone.
         object.__setattr__(self, "newest", tuple(self.newest))
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Return the time that the rest of the phase takes at this rate."""
-        if self.total is None or not self.rate:
-            return None
-        return max(0.0, (self.total - self.done) / self.rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
 from service.jobs.states import Event, Stage
+from tokenizer_core import TimeLeft
 
 TRAINING = (sys.executable, "-m", "service.job_process.training")
 HEARTBEAT_SECONDS = 0.5
@@ -103,6 +104,7 @@ class _Attempt:
         self._directory = directory
         self._progress: JobProgress | None = None
         self._phase_from: tuple[float, int] | None = None
+        self._time_left = TimeLeft()
         self._began = time.monotonic()
         self._process: subprocess.Popen[bytes]
 
@@ -205,6 +207,7 @@ class _Attempt:
         leases, lease = self._context.leases, self._lease
         if (phase := message.get("phase")) is not None:
             self._progress = self._phase_from = None
+            self._time_left = TimeLeft()
             # A job that was committing when its worker died stays what it is until it is committed.
             if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:
                 self._retry_while_leased(lambda: leases.advance(lease, _PHASES[phase]))
@@ -225,7 +228,8 @@ class _Attempt:
             self._phase_from = now, progress.done
         began, done = self._phase_from
         rate = (progress.done - done) / (now - began) if now > began else None
-        return replace(progress, rate=rate)
+        left = self._time_left.at(now, progress.done, progress.total, progress.unit)
+        return replace(progress, rate=rate, seconds_left=None if left is None else round(left, 1))
 
     def _retry_while_leased(self, write: Callable[[], None]) -> None:
         """Write a change; while the store cannot be reached, try again until the lease runs out."""

@@ -164,11 +164,11 @@ class JobProgressAnswer(BaseModel):
 
     done: int
     total: int | None
-    unit: str = Field(description="`bytes`, `merges` or `files`.")
+    unit: str = Field(description="`bytes`, `merges`, `tokens` (of models without merges) or `files`.")
     rate: float | None = Field(description="Units a second.")
     tokens_per_byte: float | None = Field(description="Of the corpus's pieces, with the merges made so far.")
     newest: list[str] = Field(description="The tokens made last, the newest first, cut to 12 characters.")
-    seconds_left: float | None
+    seconds_left: float | None = Field(description="Of the phase, about.")
 
 
 class JobErrorAnswer(BaseModel):

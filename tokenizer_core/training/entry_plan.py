@@ -16,7 +16,7 @@ from tokenizer_core.training.families import AnySettings
 from tokenizer_core.training.learning import Learned, Merge, OnMerges
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import NewVocabulary, provenance_of, sizes_of
-from tokenizer_core.training.progress import Newest
+from tokenizer_core.training.progress import Newest, Unit
 from tokenizer_core.training.settings import TrainSettings
 
 
@@ -43,6 +43,10 @@ class NewEntries:
     @property
     def wanted(self) -> int:
         return max(self.sizes) - len(self.settings.fixed)
+
+    @property
+    def learns(self) -> Unit:
+        return self.settings.learns
 
     @property
     def newest(self) -> Newest | None:

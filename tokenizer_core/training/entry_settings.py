@@ -63,6 +63,9 @@ class EntrySettings(ABC):
     has_scores: ClassVar[bool] = False
     """Entries have scores."""
 
+    learns: ClassVar[Literal["merges", "tokens"]] = "merges"
+    """The unit of progress."""
+
     has_merges: ClassVar[bool] = False
     """Text is encoded by the merges."""
 
@@ -229,6 +232,8 @@ class WordPieceSettings(EntrySettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequentSettings(EntrySettings):
     """What vocabularies of whole pieces have in common."""
+
+    learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 
     def model(self, unk: int) -> Model:
         return WordLevel(unk=unk)

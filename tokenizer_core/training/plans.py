@@ -21,7 +21,7 @@ from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.families import AnySettings
 from tokenizer_core.training.learning import Goal, Learned, Merge, OnMerges, Start, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.progress import Newest
+from tokenizer_core.training.progress import Newest, Unit
 from tokenizer_core.training.settings import TieBreak, TrainSettings
 
 HUGE_PIECE = 100_000
@@ -48,6 +48,10 @@ class Plan(Protocol):
     @property
     def wanted(self) -> int:
         """Tokens to learn, at most."""
+
+    @property
+    def learns(self) -> Unit:
+        """Return the unit of progress: merges, or tokens where there are none."""
 
     @property
     def newest(self) -> Newest | None:
@@ -90,6 +94,10 @@ class _OfBytes(ABC):
     @property
     def wanted(self) -> int:
         return self.goal.tokens - len(self.start.tokens)
+
+    @property
+    def learns(self) -> Unit:
+        return "merges"
 
     @property
     def newest(self) -> Newest | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal, TypeVar
 from tokenizer_core.errors import Cancelled
 
 Phase = Literal["counting", "merging", "publishing", "encoding"]
-Unit = Literal["bytes", "merges", "files"]
+Unit = Literal["bytes", "merges", "tokens", "files"]
 Outcome = TypeVar("Outcome")
 
 NEWEST = 5
@@ -26,7 +27,8 @@ class Progress:
 
     Attributes:
         phase: what is being done.
-        done: of the files that are read, or of text where there are none; merges made; artifacts written.
+        done: of the files that are read, or of text where there are none; merges made, or the share of the way to the
+            tokens of a model without merges; artifacts written.
         total: of the same; ``None`` when nobody knows.
         unit: of both.
         tokens_per_byte: of the counted pieces, with the merges made so far; only while merging.
@@ -52,8 +54,9 @@ class Reporter:
         progress: what is reported; set by the work.
     """
 
-    def __init__(self, report: Report | None) -> None:
+    def __init__(self, report: Report | None, *, learns: Unit = "merges") -> None:
         self._report = report
+        self._learns = learns
         self._stopped = threading.Event()
         self.progress = Progress("counting", 0, None, "bytes")
 
@@ -105,12 +108,35 @@ class Reporter:
     def merging(self, done: int, total: int, *_: object) -> None:
         """Set how many merges are made, as the kernel calls it; ``check`` is called first."""
         self.check()
-        self.progress = Progress("merging", done, total, "merges")
+        self.progress = Progress("merging", done, total, self._learns)
 
     def report(self) -> None:
         """Report once, whatever the time."""
         if self._report is not None:
             self._report(self.progress)
+
+
+class TimeLeft:
+    """Estimates the rest of one phase from its reports.
+
+    A pair that is merged later has fewer places: the time of ``n`` merges grows about as the root of ``n`` from the
+    first one on, and what comes before it says nothing of them. All else takes time in proportion.
+    """
+
+    def __init__(self) -> None:
+        self._began: tuple[float, int] | None = None
+
+    def at(self, now: float, done: int, total: int | None, unit: str) -> float | None:
+        """Take one report; return the seconds left, or ``None`` as long as nothing is known."""
+        if self._began is None or done < self._began[1] or (unit == "merges" and done == self._began[1]):
+            self._began = now, done
+            return None
+        seconds, first = self._began
+        if total is None or done == first:
+            return None
+        cost = math.sqrt if unit == "merges" else float
+        rest = max(0.0, cost(total) - cost(done))
+        return (now - seconds) * rest / (cost(done) - cost(first))
 
 
 class Newest:

@@ -127,7 +127,7 @@ class TrainingRun:
         log = MergeLog.open(self._merges_path())
         if log.is_complete:
             return
-        reporter = Reporter(self._report)
+        reporter = Reporter(self._report, learns=self._plan.learns)
         reporter.merging(0, self._plan.wanted)
         counts = self._all_counts(self._plan.max_piece_length, reporter.progress)
         warn_of_huge_pieces(counts)

@@ -165,7 +165,7 @@ def _follow(
     plan: Plan, corpus: Corpus | Counts, *, replace_invalid: bool, threads: int, progress: Report | None
 ) -> list[Tokenizer]:
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
-    reporter = Reporter(progress)
+    reporter = Reporter(progress, learns=plan.learns)
     reporter.merging(0, plan.wanted)
     learned = reporter.run(lambda: plan.learn(counts.pieces, (), reporter.merging, threads))
     return plan.tokenizers(learned, counts.summary())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from tokenizer_core._kernel import PieceCounts, learn_unigram
 from tokenizer_core.arguments import check_flag, check_unicode
@@ -38,6 +38,7 @@ class UnigramSettings(EntrySettings):
     name: ClassVar[str] = "unigram"
     has_nested_sizes: ClassVar[bool] = False
     has_scores: ClassVar[bool] = True
+    learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 
     normalizer: Sequence[Normalizing] = ("nmt", "nfkc")
     unk: str = "<unk>"

@@ -256,6 +256,7 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "id_layout": "specials_first",
         "initial_merges": [["Ġ", "t"], ["Ġt", "h"]],
         "sixteen_bit": True,
+        "style": "byte_level",
         "sizes": [400],
         "extends": None,
         "extends_hash": None,

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from service.cli.progress import Bar, Rate, amount, duration, line
-from tokenizer_core import Progress
+from tokenizer_core import Progress, TimeLeft
 
 
 class Terminal(io.StringIO):
@@ -38,7 +38,7 @@ def test_a_terminal_shows_one_line_with_share_rate_and_time_left(monkeypatch):
     assert " 20%" in last
     assert "200 of 1,000 merges" in last
     assert "100 merges/s" in last
-    assert "8 s left" in last
+    assert "2 s left" in last
     assert "[#####..................." in last
     bar.clear()
     assert stream.getvalue().endswith("\r\x1b[K")
@@ -84,9 +84,29 @@ def test_a_rate_is_smoothed_and_never_below_nothing():
     assert rate.at(9.0, 0) == 0
 
 
+def test_the_time_left_of_merges_is_told_from_the_first_one_on_and_grows_with_the_root():
+    left = TimeLeft()
+    assert left.at(0, 0, 10_000, "merges") is None
+    assert left.at(50, 0, 10_000, "merges") is None
+    # A tenth of the root of all in one second, and half of it in five.
+    assert left.at(51, 100, 10_000, "merges") == pytest.approx(9)
+    assert left.at(55, 2_500, 10_000, "merges") == pytest.approx(5)
+    assert left.at(60, 10_000, 10_000, "merges") == 0
+    resumed = TimeLeft()
+    assert resumed.at(0, 2_500, 10_000, "merges") is None
+    assert resumed.at(1, 3_600, 10_000, "merges") == pytest.approx(4)
+
+
+def test_the_time_left_of_all_else_is_in_proportion_from_the_beginning_on():
+    left = TimeLeft()
+    assert [left.at(now, done, 100, "tokens") for now, done in ((0, 0), (1, 0), (2, 25), (4, 50))] == [None, None, 6, 4]
+    assert left.at(5, 10, 100, "tokens") == 45
+    assert TimeLeft().at(1, 1, None, "bytes") is None
+
+
 @pytest.mark.parametrize("total", [None, 0])
 def test_without_a_total_there_is_no_share(total):
-    text = line(Progress("counting", 5, total, "bytes"), None, bar=True)
+    text = line(Progress("counting", 5, total, "bytes"), None, None, bar=True)
     assert "%" not in text
     assert "5 B" in text
 

@@ -50,7 +50,11 @@ def test_a_heartbeat_does_not_write_the_recipe_again(store: JobStore, leases: Le
     for power in range(19):
         lease = leases.renew(
             lease,
-            JobProgress(10**power, 10**18, "merges", 1 / 3**power, 1 / 7**power, ["\U0001f642" * min(power, 15)] * 5),
+            JobProgress(
+                *(10**power, 10**18, "merges", 1 / 3**power, 1 / 7**power),
+                newest=["\U0001f642" * min(power, 15)] * 5,
+                seconds_left=round(3.3**power, 1),
+            ),
         )
     assert 0 < log.stat().st_size < 250_000
 
@@ -104,13 +108,12 @@ def test_a_renewed_lease_is_kept_and_progress_is_a_change_only_when_there_is_som
     submit(store)
     lease = taken(leases)
     expire(store)
-    renewed = leases.renew(lease, JobProgress(1, 10, "bytes", 0.5))
+    renewed = leases.renew(lease, JobProgress(1, 10, "bytes", 0.5, seconds_left=18.0))
     assert renewed.until >= lease.until
     assert leases.take("other") is None
     first = store.get(lease.job.id, None)
-    assert first.progress == JobProgress(1, 10, "bytes", 0.5)
-    assert first.progress.seconds_left == 18.0
-    leases.renew(lease, JobProgress(1, 10, "bytes", 0.5))
+    assert first.progress == JobProgress(1, 10, "bytes", 0.5, seconds_left=18.0)
+    leases.renew(lease, JobProgress(1, 10, "bytes", 0.5, seconds_left=18.0))
     assert store.get(lease.job.id, None) == first
     leases.renew(lease, JobProgress(2, 10, "bytes", 0.5))
     assert store.get(lease.job.id, None).version == first.version + 1

@@ -206,7 +206,7 @@ def test_question_that_is_none_is_refused_by_name(board: Board, name: str) -> No
 def test_running_job_tells_its_phase_and_progress(board: Board) -> None:
     job = board.submit()["id"]
     held, lease = leases(board), taken(board)
-    held.renew(lease, JobProgress(25, 100, "bytes", 5.0))
+    held.renew(lease, JobProgress(25, 100, "bytes", 5.0, seconds_left=15.0))
     told = board.client.get(f"/train-job/{job}").json()
     assert (told["state"], told["phase"], told["attempts"]) == ("running", "counting", 1)
     assert told["progress"] == {
