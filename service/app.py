@@ -43,6 +43,7 @@ from service.routes import (
     encode,
     explain,
     health,
+    jobs,
     offsets,
     pack,
     playground,
@@ -100,8 +101,9 @@ _ROUTES = (
     check,
     check_upload,
     tokenizers,
+    # Before what asks for the callers of jobs.
+    jobs,
     train_job,
-    # Behind what it asks for the callers of jobs.
     tokenizer_changes,
     health,
     docs,

@@ -1,8 +1,8 @@
-"""Training jobs: the interface for routes, the lease table in SQLite or Postgres, and the worker."""
+"""Jobs that train and that encode: the interface for routes, the lease table in SQLite or Postgres, and the worker."""
 
 from service.jobs.interface import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
-from service.jobs.states import Phase, State
+from service.jobs.states import Kind, Phase, State
 from service.jobs.store import JobStore
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "JobStore",
     "Jobs",
     "JobsUnavailable",
+    "Kind",
     "Page",
     "Phase",
     "Prepared",

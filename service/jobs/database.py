@@ -1,4 +1,4 @@
-"""Connections to the table of jobs, in SQLite or Postgres."""
+"""Connections to the tables of jobs, in SQLite or Postgres."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from service.errors import quote
 from service.jobs.interface import JobsUnavailable
+from service.jobs.migration import migrate
 from service.jobs.schema import JOBS, METADATA, SCHEMA_VERSION
 from service.setting_values import InvalidSetting
 
@@ -214,6 +215,7 @@ class Database:
                 try:
                     with engine.begin() as connection:
                         self.lock(connection)
+                        migrate(connection)
                         METADATA.create_all(connection)
                         for index in JOBS.indexes:
                             # A table that was there before gets none by ``create_all``.

@@ -7,21 +7,22 @@ from typing import Protocol
 
 from service.errors import ServiceError, quote
 from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
-from service.jobs.states import State
+from service.jobs.states import Kind, State
 
 
 class UnknownJob(ServiceError):
     """There is no such job, or it belongs to somebody else; the answer does not say which."""
 
-    def __init__(self, job_id: str) -> None:
-        super().__init__("job_not_found", f"there is no job {quote(job_id)}; GET /train-job lists yours")
+    def __init__(self, job_id: str, kind: Kind | None = None) -> None:
+        listed = " and ".join(f"GET /{each}-job" for each in Kind if kind in (None, each))
+        super().__init__("job_not_found", f"there is no job {quote(job_id)}; {listed} lists yours")
 
 
 class JobFinished(ServiceError):
     """An ended job cannot be cancelled."""
 
     def __init__(self, job: JobStatus) -> None:
-        how = "is about to end: its artifact is put into place" if job.state is State.RUNNING else f"has {job.state}"
+        how = "is about to end: its result is put into place" if job.state is State.RUNNING else f"has {job.state}"
         super().__init__("job_finished", f"the job {how}; it cannot be cancelled any more")
 
 
@@ -77,34 +78,40 @@ class Jobs(Protocol):
             IdempotencyConflict, QueueFull
         """
 
-    def get(self, job_id: str, owner: str | None) -> Job:
-        """Return a job; an owner of ``None`` sees all.
+    def get(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
+        """Return a job; an owner of ``None`` sees all. A job of another kind, if one is given, is unknown.
 
         Raises:
             UnknownJob
         """
 
     def list(
-        self, *, owner: str | None, states: Collection[State] = (), before: str | None = None, limit: int = 50
+        self,
+        *,
+        owner: str | None,
+        kind: Kind | None = None,
+        states: Collection[State] = (),
+        before: str | None = None,
+        limit: int = 50,
     ) -> Page:
         """Return jobs, newest first; ``before`` is the cursor of an earlier page."""
 
-    def cancel(self, job_id: str, owner: str | None) -> Job:
+    def cancel(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
         """Cancel a job, again and again if need be.
 
         Raises:
             UnknownJob, JobFinished
         """
 
-    def status(self, job_id: str, owner: str | None) -> JobStatus:
+    def status(self, job_id: str, owner: str | None, kind: Kind | None = None) -> JobStatus:
         """Return the present state of a job without its request; never wait for a change.
 
         Raises:
             UnknownJob
         """
 
-    def counts(self) -> Mapping[State, int]:
-        """Count the jobs that are kept, by state."""
+    def counts(self) -> Mapping[tuple[Kind, State], int]:
+        """Count the jobs that are kept, by kind and state."""
 
     def close(self) -> None:
         """Let go of connections."""

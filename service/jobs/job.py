@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.jobs.states import FINISHED, Phase, Stage, State, phase_of, state_of
+from service.jobs.states import FINISHED, Kind, Phase, Stage, State, phase_of, state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class JobProgress:
     """The progress of the phase.
 
     Args:
-        unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``.
+        unit: of ``done`` and ``total``: ``bytes``, ``merges`` or ``files``; while encoding, bytes of all parts.
         total: ``None`` as long as nobody knows.
         rate: units a second; ``None`` as long as it is unknown.
         tokens_per_byte: of the counted pieces, while merging.
@@ -49,10 +49,11 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The published result of a job.
+    """The published result of a job: a tokenizer, or token files.
 
     Args:
-        directory: its name under the directory of trained artifacts.
+        hash: of the tokenizer, or of the manifest of token files.
+        directory: its name under the directory of results of its kind.
         report: what the run has to say of it, as values that JSON has.
     """
 
@@ -76,12 +77,13 @@ EXTENDS_AS = "extends_as"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """A training request and its owner.
+    """A request for a job, and its owner.
 
     Args:
-        recipe: what ``tokenizer_core.Recipe.from_dict`` takes, checked by the caller, and ``EXTENDS_AS``.
+        recipe: checked by the caller: of training what ``tokenizer_core.Recipe.from_dict`` takes and ``EXTENDS_AS``; of
+            encoding ``corpus``, ``settings``, ``tokenizer`` and ``tokenizer_path``.
         owner: whose job it is; nobody else sees it.
-        name: of the artifact.
+        name: of the result.
         idempotency_key: two requests of one owner with one key are one job.
         prepared: the directory that holds its uploads, of ``Jobs.prepare``.
         fingerprint: equal for equal requests; by default that of recipe and name. A request with uploads names one
@@ -93,6 +95,7 @@ class JobRequest:
     name: str | None = None
     idempotency_key: str | None = None
     prepared: Prepared | None = None
+    kind: Kind = Kind.TRAIN
     fingerprint: str | None = None
 
     def digest(self) -> str:
@@ -105,7 +108,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """A training job at the time of reading; times are seconds since 1970 by the store's clock.
+    """A job at the time of reading; times are seconds since 1970 by the store's clock.
 
     Args:
         version: grows with every change that a caller can see.
@@ -113,6 +116,7 @@ class JobStatus:
     """
 
     id: str
+    kind: Kind
     owner: str
     name: str | None
     stage: Stage

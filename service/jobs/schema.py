@@ -1,4 +1,4 @@
-"""The table of jobs, and how its rows are read.
+"""The tables of jobs and of their parts, and how rows of jobs are read.
 
 Times are the database's: workers on several hosts agree on when a lease has run out, whatever their own clocks say.
 """
@@ -8,22 +8,36 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Column, Float, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
-from service.jobs.states import Stage
+from service.jobs.states import Kind, Stage
 
-SCHEMA_VERSION = 1
-"""Of the table in a SQLite file, in its ``user_version``; files of before it was written have 0."""
+SCHEMA_VERSION = 2
+"""Of the tables in a SQLite file, in its ``user_version``; files of before it was written have 0, and those of before
+there were kinds of jobs 0 or 1."""
 
 METADATA = MetaData()
 JOBS = Table(
     "tokd_jobs",
     METADATA,
     Column("id", String(32), primary_key=True),
+    Column("kind", String(8), nullable=False, server_default=str(Kind.TRAIN)),
     Column("owner", String, nullable=False),
     Column("name", String),
     Column("stage", String(16), nullable=False),
@@ -47,6 +61,22 @@ JOBS = Table(
     Index("tokd_jobs_by_stage", "stage", "created_at"),
     # All that is asked of jobs that ended, so that to forget some of many reads no row.
     Index("tokd_jobs_by_owner", "owner", "finished_at", "started_at", "id"),
+)
+
+PARTS = Table(
+    "tokd_job_parts",
+    METADATA,
+    Column("job_id", String(32), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    # Names its input and settings: a corpus that changes has other parts.
+    Column("key", String, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("read", BigInteger, nullable=False, default=0),
+    Column("is_done", Boolean, nullable=False, default=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("worker", String),
+    Column("lease_until", Float),
+    UniqueConstraint("job_id", "key"),
 )
 
 STATUS = [column for column in JOBS.c if column.name != "recipe"]
@@ -83,6 +113,7 @@ def status_of(row: Row[Any]) -> JobStatus:
 def _status(row: Row[Any]) -> dict[str, Any]:
     return {
         "id": row.id,
+        "kind": Kind(row.kind),
         "owner": row.owner,
         "name": row.name,
         "stage": Stage(row.stage),

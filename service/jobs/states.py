@@ -1,8 +1,8 @@
-"""The state machine of a job as data: stages, events, and the table of transitions.
+"""The state machine of a job as data: kinds, stages, events, and the table of transitions.
 
-A caller sees five states and, of a running job, three phases. The stages below are finer by one: a job that is
-``committing`` has its artifact ready and puts it into place, so it can no longer be cancelled; a caller sees it as
-publishing. ``python -m service.jobs.states`` prints the diagram of ``docs/jobs.md``.
+A caller sees five states and, of a running job, the phases of its kind. The stages below are finer by one: a job that
+is ``committing`` has its result ready and puts it into place, so it can no longer be cancelled; a caller sees it as
+publishing. ``python -m service.jobs.states`` prints the diagrams of ``docs/jobs.md``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a job does."""
+
+    TRAIN = "train"
+    """It trains a tokenizer."""
+
+    ENCODE = "encode"
+    """It encodes a corpus into the files that trainers read."""
 
 
 class State(StrEnum):
@@ -27,6 +37,7 @@ class Phase(StrEnum):
 
     COUNTING = "counting"
     MERGING = "merging"
+    ENCODING = "encoding"
     PUBLISHING = "publishing"
 
 
@@ -36,6 +47,7 @@ class Stage(StrEnum):
     QUEUED = "queued"
     COUNTING = "counting"
     MERGING = "merging"
+    ENCODING = "encoding"
     PUBLISHING = "publishing"
     COMMITTING = "committing"
     SUCCEEDED = "succeeded"
@@ -50,41 +62,51 @@ class Event(StrEnum):
     """A worker takes it from the queue."""
 
     RETAKE = "retake"
-    """A worker takes it from one whose lease ran out; what was counted and merged is on disk."""
+    """A worker takes it from one whose lease ran out; what was done is on disk."""
 
     MERGE = "merge"
     PUBLISH = "publish"
     COMMIT = "commit"
-    """The artifact is ready, and only now may it be put into place: what is cancelled leaves none."""
+    """The result is ready, and only now may it be put into place: what is cancelled leaves none."""
 
     SUCCEED = "succeed"
     FAIL = "fail"
     GIVE_BACK = "give back"
-    """A worker releases the job: the worker stops, or the training process died."""
+    """A worker releases the job: the worker stops, or the job's process died."""
 
     CANCEL = "cancel"
 
 
-_QUEUED, _COUNTING, _MERGING, _PUBLISHING, _COMMITTING = (
-    Stage.QUEUED,
-    Stage.COUNTING,
-    Stage.MERGING,
-    Stage.PUBLISHING,
-    Stage.COMMITTING,
-)
-RUNNING = (_COUNTING, _MERGING, _PUBLISHING, _COMMITTING)
+_QUEUED, _PUBLISHING, _COMMITTING = Stage.QUEUED, Stage.PUBLISHING, Stage.COMMITTING
+RUNNING = (Stage.COUNTING, Stage.MERGING, Stage.ENCODING, _PUBLISHING, _COMMITTING)
 FINISHED = (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
 
-TRANSITIONS: Mapping[Event, Mapping[Stage, Stage]] = {
-    Event.TAKE: {_QUEUED: _COUNTING},
-    Event.RETAKE: {_COUNTING: _COUNTING, _MERGING: _COUNTING, _PUBLISHING: _COUNTING, _COMMITTING: _COMMITTING},
-    Event.MERGE: {_COUNTING: _MERGING},
-    Event.PUBLISH: {_MERGING: _PUBLISHING},
-    Event.COMMIT: {_PUBLISHING: _COMMITTING, _COMMITTING: _COMMITTING},
-    Event.SUCCEED: {_COMMITTING: Stage.SUCCEEDED},
-    Event.FAIL: dict.fromkeys(RUNNING, Stage.FAILED),
-    Event.GIVE_BACK: {_COUNTING: _QUEUED, _MERGING: _QUEUED, _PUBLISHING: _QUEUED, _COMMITTING: _COMMITTING},
-    Event.CANCEL: dict.fromkeys((_QUEUED, _COUNTING, _MERGING, _PUBLISHING), Stage.CANCELLED),
+Row = Mapping[Stage, Stage]
+
+
+def _transitions(first: Stage, *steps: tuple[Event, Stage]) -> Mapping[Event, Row]:
+    """Make the table of a kind.
+
+    Args:
+        first: the stage of a job that a worker has just taken.
+        steps: the events that lead from stage to stage, up to publishing.
+    """
+    stages = (first, *(stage for _, stage in steps))
+    return {
+        Event.TAKE: {_QUEUED: first},
+        Event.RETAKE: {**dict.fromkeys(stages, first), _COMMITTING: _COMMITTING},
+        **{event: {before: after} for (event, after), before in zip(steps, stages, strict=False)},
+        Event.COMMIT: {_PUBLISHING: _COMMITTING, _COMMITTING: _COMMITTING},
+        Event.SUCCEED: {_COMMITTING: Stage.SUCCEEDED},
+        Event.FAIL: dict.fromkeys((*stages, _COMMITTING), Stage.FAILED),
+        Event.GIVE_BACK: {**dict.fromkeys(stages, _QUEUED), _COMMITTING: _COMMITTING},
+        Event.CANCEL: dict.fromkeys((_QUEUED, *stages), Stage.CANCELLED),
+    }
+
+
+TRANSITIONS: Mapping[Kind, Mapping[Event, Row]] = {
+    Kind.TRAIN: _transitions(Stage.COUNTING, (Event.MERGE, Stage.MERGING), (Event.PUBLISH, _PUBLISHING)),
+    Kind.ENCODE: _transitions(Stage.ENCODING, (Event.PUBLISH, _PUBLISHING)),
 }
 """Every change of a stage there is; storage makes each by compare-and-set, and refuses every other."""
 
@@ -106,18 +128,18 @@ def stages_of(state: State) -> tuple[Stage, ...]:
     return tuple(stage for stage in Stage if state_of(stage) is state)
 
 
-def diagram() -> str:
-    """Draw the table for Mermaid."""
+def diagram(kind: Kind) -> str:
+    """Draw the table of a kind for Mermaid."""
     lines = ["stateDiagram-v2", f"    [*] --> {Stage.QUEUED}"]
     lines += ["    state running {"]
-    inside = [(a, b, e) for e, row in TRANSITIONS.items() for a, b in row.items() if {a, b} <= set(RUNNING)]
+    changes = [(start, end, event) for event, row in TRANSITIONS[kind].items() for start, end in row.items()]
+    inside = [change for change in changes if {*change[:2]} <= {*RUNNING}]
     lines += [f"        {start} --> {end}: {event}" for start, end, event in inside]
     lines += ["    }"]
-    outside = [(a, b, e) for e, row in TRANSITIONS.items() for a, b in row.items() if not {a, b} <= set(RUNNING)]
-    lines += [f"    {start} --> {end}: {event}" for start, end, event in outside]
+    lines += [f"    {start} --> {end}: {event}" for start, end, event in changes if (start, end, event) not in inside]
     lines += [f"    {stage} --> [*]" for stage in FINISHED]
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(diagram())
+    sys.stdout.write("\n".join(map(diagram, Kind)))

@@ -9,6 +9,7 @@ import shutil
 import stat
 import time
 from collections.abc import Collection, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from service.jobs.database import Database, translated
 from service.jobs.interface import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
 from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
-from service.jobs.states import Event, Stage, State, stages_of, state_of
+from service.jobs.states import Event, Kind, Stage, State, stages_of, state_of
 from service.jobs.transition import changed
 from service.registry.trained_tokenizers import jobs_directory, trained_directory
 from service.setting_values import InvalidSetting
@@ -105,6 +106,7 @@ class JobStore:
             insert(JOBS)
             .values(
                 id=new_id() if request.prepared is None else request.prepared.id,
+                kind=str(request.kind),
                 owner=request.owner,
                 name=request.name,
                 stage=str(Stage.QUEUED),
@@ -117,12 +119,18 @@ class JobStore:
         ).one()
         return job_of(row), True
 
-    def get(self, job_id: str, owner: str | None) -> Job:
+    def get(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
         """Return a job."""
-        return job_of(self._row(job_id, owner, JOBS))
+        return job_of(self._row(job_id, owner, kind, JOBS))
 
     def list(
-        self, *, owner: str | None, states: Collection[State] = (), before: str | None = None, limit: int = 50
+        self,
+        *,
+        owner: str | None,
+        kind: Kind | None = None,
+        states: Collection[State] = (),
+        before: str | None = None,
+        limit: int = 50,
     ) -> Page:
         """Return jobs, newest first."""
         if not self.database.exists:
@@ -131,6 +139,8 @@ class JobStore:
         wanted = select(*STATUS).order_by(JOBS.c.id.desc()).limit(limit + 1)
         if owner is not None:
             wanted = wanted.where(JOBS.c.owner == owner)
+        if kind is not None:
+            wanted = wanted.where(JOBS.c.kind == str(kind))
         if states:
             wanted = wanted.where(JOBS.c.stage.in_([str(stage) for state in states for stage in stages_of(state)]))
         if before is not None:
@@ -143,9 +153,9 @@ class JobStore:
             jobs = tuple(map(status_of, connection.execute(wanted)))
         return Page(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None)
 
-    def cancel(self, job_id: str, owner: str | None) -> Job:
+    def cancel(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
         """Cancel a job: its worker finds it gone at the next heartbeat and ends its process."""
-        self.status(job_id, owner)
+        self.status(job_id, owner, kind)
         with self.database.write() as connection:
             before = connection.execute(select(JOBS.c.worker).where(JOBS.c.id == job_id)).scalar_one_or_none()
             cancelled = changed(Event.CANCEL, finished_at=Now(), lease_until=None, worker=None)
@@ -160,30 +170,31 @@ class JobStore:
             shutil.rmtree(self.directory / job_id, ignore_errors=True)
         return job_of(row)
 
-    def status(self, job_id: str, owner: str | None) -> JobStatus:
+    def status(self, job_id: str, owner: str | None, kind: Kind | None = None) -> JobStatus:
         """Return the present state of a job."""
-        return status_of(self._row(job_id, owner, *STATUS))
+        return status_of(self._row(job_id, owner, kind, *STATUS))
 
-    def counts(self) -> Mapping[State, int]:
-        """Count the jobs by state."""
-        found = dict.fromkeys(State, 0)
+    def counts(self) -> Mapping[tuple[Kind, State], int]:
+        """Count the jobs by kind and state."""
+        found = dict.fromkeys(product(Kind, State), 0)
         if self.database.exists:
+            grouped = select(JOBS.c.kind, JOBS.c.stage, func.count()).group_by(JOBS.c.kind, JOBS.c.stage)
             with self.database.read() as connection:
-                for stage, count in connection.execute(select(JOBS.c.stage, func.count()).group_by(JOBS.c.stage)):
-                    found[state_of(Stage(stage))] += count
+                for kind, stage, count in connection.execute(grouped):
+                    found[Kind(kind), state_of(Stage(stage))] += count
         return found
 
     def close(self) -> None:
         """Close the connections."""
         self.database.close()
 
-    def _row(self, job_id: str, owner: str | None, *columns: Column[Any] | Table) -> Row[Any]:
+    def _row(self, job_id: str, owner: str | None, kind: Kind | None, *columns: Column[Any] | Table) -> Row[Any]:
         if is_id(job_id) and self.database.exists:
             with self.database.read() as connection:
                 row = connection.execute(select(*columns).where(JOBS.c.id == job_id)).one_or_none()
-            if row is not None and owner in (None, row.owner):
+            if row is not None and owner in (None, row.owner) and kind in (None, row.kind):
                 return row
-        raise UnknownJob(job_id)
+        raise UnknownJob(job_id, kind)
 
 
 def _require_directory(setting: str, path: Path) -> None:

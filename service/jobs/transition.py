@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Update, case, literal, update
+from sqlalchemy import ColumnElement, Update, and_, case, or_, update
 
 from service.jobs.schema import JOBS
 from service.jobs.states import TRANSITIONS, Event, Stage
@@ -13,17 +12,14 @@ from service.jobs.states import TRANSITIONS, Event, Stage
 
 def changed(happening: Event, **values: Any) -> Update:
     """Return the statement that makes an event happen to jobs in whose stage it can; all others stay as they are."""
-    row = TRANSITIONS[happening]
+    ends: dict[Stage, list[ColumnElement[bool]]] = {}
+    for kind, events in TRANSITIONS.items():
+        for start, end in events.get(happening, {}).items():
+            ends.setdefault(end, []).append(and_(JOBS.c.kind == str(kind), JOBS.c.stage == str(start)))
+    cases = [(or_(*starts), str(end)) for end, starts in ends.items()]
     return (
         update(JOBS)
-        .where(JOBS.c.stage.in_([str(stage) for stage in row]))
-        .values(stage=_next(row), version=JOBS.c.version + 1, **values)
+        .where(or_(*(where for where, _ in cases)))
+        .values(stage=case(*cases), version=JOBS.c.version + 1, **values)
         .returning(JOBS)
     )
-
-
-def _next(row: Mapping[Stage, Stage]) -> Any:
-    ends = set(row.values())
-    if len(ends) == 1:
-        return literal(str(ends.pop()))
-    return case({str(start): str(end) for start, end in row.items()}, value=JOBS.c.stage)

@@ -31,7 +31,7 @@ async def metrics(server: Server) -> Response:
     server.metrics.update_gauges(server.limits)
     try:
         counts = await run_in_threadpool(server.jobs.counts)
-        jobs = {str(name): count for name, count in counts.items()}
+        jobs = {(str(kind), str(state)): count for (kind, state), count in counts.items()}
     except JobsUnavailable:
         # What is known of the server is worth more without the jobs than nothing at all.
         jobs = {}

@@ -21,11 +21,11 @@ from service.registry.registry import require_name
 from service.registry.served import ServedTokenizer
 from service.registry.unpacking import unpack
 from service.request_log import LogEntry
+from service.routes.jobs.access import Access, JobAccess
+from service.routes.jobs.uploads import require_room, written
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, described, find
-from service.routes.train_job.access import Access, JobAccess
-from service.routes.train_job.uploads import require_room, written
 from service.schemas.answers import TokenizerInfo
 from service.schemas.tokenizer_changes import AddTokenizerRequest, AliasRequest
 from service.settings import Settings

@@ -184,8 +184,8 @@ class Metrics:
         """Count lines that the access log threw away."""
         self._dropped.inc(lines)
 
-    def page(self, jobs: Mapping[str, int]) -> bytes:
-        """Write the numbers of all processes, and of ``jobs`` by state, which no process counts for itself.
+    def page(self, jobs: Mapping[tuple[str, str], int]) -> bytes:
+        """Write the numbers of all processes, and of ``jobs`` by kind and state, which no process counts for itself.
 
         Those of the piece caches are of this process now, and of every other as of when it last wrote a page.
         """
@@ -275,11 +275,11 @@ def _show_build(registry: CollectorRegistry) -> None:
     info.labels(VERSION).set(1)
 
 
-def _page_of_jobs(jobs: Mapping[str, int]) -> bytes:
+def _page_of_jobs(jobs: Mapping[tuple[str, str], int]) -> bytes:
     registry = CollectorRegistry()
-    gauge = Gauge("tokd_jobs", "Training jobs that are remembered, by state.", ("state",), registry=registry)
-    for state, count in jobs.items():
-        gauge.labels(state).set(count)
+    gauge = Gauge("tokd_jobs", "Jobs that are remembered, by kind and state.", ("kind", "state"), registry=registry)
+    for labels, count in jobs.items():
+        gauge.labels(*labels).set(count)
     return generate_latest(registry)
 
 

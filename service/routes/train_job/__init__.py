@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from service.routes.train_job import archive, events, jobs, submit
-from service.routes.train_job.access import JobAccess
-from service.routes.train_job.documented import schemas
+from service.jobs import Kind
+from service.routes import jobs
+from service.routes.jobs.kind import JobKind
+from service.routes.train_job import archive
+from service.routes.train_job.answers import job_answer, job_summary
+from service.routes.train_job.documented import REQUEST_BODY, schemas
+from service.routes.train_job.recipes import TrainingRecipes
+from service.schemas.training import JobAnswer, JobList
 from service.state import State
 
 __all__ = ["mount", "schemas"]
@@ -14,6 +19,6 @@ __all__ = ["mount", "schemas"]
 
 def mount(app: FastAPI, state: State) -> None:
     """Declare the routes."""
-    app.state.job_access = JobAccess(state)
-    for module in (submit, jobs, events, archive):
-        module.mount(app, state)
+    of = JobKind(Kind.TRAIN, TrainingRecipes(state), job_summary, job_answer, JobAnswer, JobList, REQUEST_BODY)
+    jobs.mount_kind(app, state, of)
+    archive.mount(app, state)

@@ -1,29 +1,21 @@
-"""A job as JSON: short in lists and events, with its settings where it is asked for alone."""
+"""A training job as JSON: short in lists and events, with its settings where it is asked for alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from service.jobs import EXTENDS_AS, Job, JobStatus
+from service.routes.jobs.answers import common_fields
+from service.routes.jobs.kind import job_path
 from service.schemas.training import TrainingSettings
-
-
-def job_path(job_id: str, root: str) -> str:
-    """Return the path of a job; ``root`` is what a proxy puts before all paths."""
-    return f"{root}/train-job/{job_id}"
 
 
 def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
     """Return a job as ``schemas.JobSummary`` describes it."""
-    progress, error, artifact = job.progress, job.error, job.artifact
-    return {
-        "id": job.id,
-        "name": job.name,
-        "state": job.state,
-        "phase": job.phase,
+    progress, artifact = job.progress, job.artifact
+    return common_fields(job) | {
         "progress": progress
         and {
             "done": progress.done,
@@ -34,13 +26,8 @@ def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
             "tokens_per_byte": progress.tokens_per_byte,
             "newest": list(progress.newest),
         },
-        "created_at": _time(job.created_at),
-        "started_at": _time(job.started_at),
-        "finished_at": _time(job.finished_at),
-        "attempts": job.attempts,
-        "error": error and {"code": error.code, "message": error.message, "path": error.path},
         "artifact": artifact
-        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job.id, root)}/artifact"},
+        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job, root)}/artifact"},
     }
 
 
@@ -56,9 +43,3 @@ def _extended(recipe: Mapping[str, Any]) -> str | None:
     name = recipe.get(EXTENDS_AS) or recipe.get("extends_hash")
     directory = recipe.get("extends")
     return name or (directory and Path(directory).name)
-
-
-def _time(seconds: float | None) -> str | None:
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -17,10 +17,10 @@ from service.errors import ServiceError
 from service.jobs import Artifact, JobStatus
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.trained_tokenizers import trained_directory
+from service.routes.jobs.access import Access, caller
+from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
-from service.routes.train_job.access import Access, caller
-from service.routes.train_job.jobs import JobId
 from service.schemas.training import JobReport
 from service.state import State
 from tokenizer_core import ArtifactError

@@ -18,8 +18,9 @@ from service.admission.threads import saturated
 from service.jobs import JobProgress, JobStore, JobsUnavailable, UnknownJob
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
-from service.routes.train_job import events as event_stream
-from service.routes.train_job.events import MAX_STREAMS
+from service.routes.jobs import events as event_stream
+from service.routes.jobs.events import MAX_STREAMS
+from service.routes.train_job.answers import job_summary
 from service.settings import Settings
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.conftest import BODY
@@ -119,7 +120,7 @@ def test_quiet_stream_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     access: Any = NoNews()
 
     async def story() -> list[bytes]:
-        told = event_stream.EventStream(access, set(), None, job, seen=1)._events()
+        told = event_stream.EventStream(access, job_summary, set(), None, job, seen=1)._events()
         async with asyncio.timeout(60):
             return [await anext(told) for _ in range(3)]
 
@@ -143,7 +144,7 @@ def test_stream_waits_while_jobs_cannot_be_asked_for(monkeypatch: pytest.MonkeyP
 
     async def story() -> list[bytes]:
         async with asyncio.timeout(60):
-            return [event async for event in event_stream.EventStream(access, set(), None, queued, seen=1)._events()]
+            return [event async for event in event_stream.EventStream(access, job_summary, set(), None, queued, seen=1)._events()]
 
     assert asyncio.run(story()) == [b"retry: 2000\n\n"]
     assert failures == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.routes.train_job.uploads import MAX_FIELD_BYTES, MAX_FILES
+from service.routes.jobs.uploads import MAX_FIELD_BYTES, MAX_FILES
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import (
     CORPUS,
@@ -262,7 +262,7 @@ def test_hash_of_what_arrived_is_that_of_the_file(board: Board) -> None:
 
 
 def test_more_uploads_at_once_than_allowed_are_refused(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.routes.train_job.submit.MAX_UPLOADS", 0)
+    monkeypatch.setattr("service.routes.jobs.submission.MAX_UPLOADS", 0)
     answer = post(board, ("corpus", "a.txt", CORPUS), settings_part())
     refused(board, answer, "saturated")
     assert answer.headers["retry-after"] == "1"

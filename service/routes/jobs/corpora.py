@@ -19,8 +19,8 @@ import orjson
 
 from service.errors import ServiceError, quote
 from service.registry.trained_tokenizers import jobs_directory
-from service.routes.train_job.recipes import MAX_RECIPE_BYTES
-from service.routes.train_job.uploads import require_readable, too_large, written
+from service.routes.jobs.kind import MAX_RECIPE_BYTES
+from service.routes.jobs.uploads import require_readable, too_large, written
 from service.schemas.training import CorpusRequest
 from service.settings import Settings
 from tokenizer_core import Bounds, CorpusForbidden

@@ -1,4 +1,4 @@
-"""``GET /train-job/{id}/events``: a job's changes as server-sent events."""
+"""``GET /train-job/{id}/events``, and of other kinds: a job's changes as server-sent events."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from starlette.types import Receive, Scope, Send
 from service.admission.threads import saturated
 from service.errors import ServiceError
 from service.jobs import JobStatus, UnknownJob
+from service.routes.jobs.access import Access, JobAccess, caller
+from service.routes.jobs.kind import JobKind, Summary
+from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job.access import Access, JobAccess, caller
-from service.routes.train_job.answers import job_summary
-from service.routes.train_job.jobs import JobId
-from service.state import State
 
 MAX_STREAMS = 64
 """Streams of one process at once."""
@@ -44,11 +43,18 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, access: JobAccess, others: set[EventStream], owner: str | None, job: JobStatus, seen: int
+        self,
+        access: JobAccess,
+        summary: Summary,
+        others: set[EventStream],
+        owner: str | None,
+        job: JobStatus,
+        seen: int,
     ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._access, self._others, self._owner, self._job, self._seen = access, others, owner, job, seen
+        self._access, self._summary, self._others = access, summary, others
+        self._owner, self._job, self._seen = owner, job, seen
         self._ending = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +89,7 @@ class EventStream(Response):
         while True:
             if job.version > seen:
                 seen, quiet = job.version, 0.0
-                summary = job_summary(job, self._access.link_root)
+                summary = self._summary(job, self._access.link_root)
                 yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(summary))
             elif quiet >= KEEP_ALIVE_SECONDS:
                 quiet = 0.0
@@ -103,21 +109,22 @@ class EventStream(Response):
                     return
 
 
-async def job_events(request: Request, access: Access, id: JobId, last_event_id: LastEventId = None) -> Response:
-    """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
-    owner = caller(request).owner
-    job = await access.run(access.jobs.status, id, owner)
-    seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
-    if seen == job.version and job.has_ended:
-        return Response(status_code=204)
-    return EventStream(access, request.app.state.event_streams, owner, job, seen if seen <= job.version else 0)
+def mount(app: FastAPI, of: JobKind) -> None:
+    """Declare the route of a kind; one process has so many streams of all kinds."""
+    streams: set[EventStream] = app.state.event_streams
 
+    async def job_events(request: Request, access: Access, id: JobId, last_event_id: LastEventId = None) -> Response:
+        """Tell every change of a job while it happens, beginning with how it stands, or after the last event seen."""
+        owner = caller(request).owner
+        job = await access.run(access.jobs.status, id, owner, of.kind)
+        seen = int(last_event_id) if last_event_id and re.fullmatch(r"[0-9]{1,18}", last_event_id) else 0
+        if seen == job.version and job.has_ended:
+            return Response(status_code=204)
+        return EventStream(access, of.summary, streams, owner, job, seen if seen <= job.version else 0)
 
-def mount(app: FastAPI, _: State) -> None:
-    """Declare the route."""
-    app.state.event_streams = set()
     responses = PROBLEM_RESPONSES | {
         200: {"description": _DESCRIPTION, "content": _STREAM},
         204: {"description": "All was seen, and the job has ended: do not come again."},
     }
-    app.get("/train-job/{id}/events", response_class=Response, responses=responses)(job_events)
+    name = f"{of.kind}_job_events"
+    app.get(f"{of.path}/{{id}}/events", name=name, response_class=Response, responses=responses)(job_events)

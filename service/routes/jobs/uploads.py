@@ -20,20 +20,21 @@ from service.admission.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.http.multipart import Form, Part
 from service.request_log import LogEntry
-from service.routes.train_job.access import JobAccess
+from service.routes.jobs.access import JobAccess
+from service.routes.jobs.kind import Recipes
 from service.settings import Settings
 
 _OPTIONS = ("format", "field", "column", "on_error")
-FIELDS = ("settings", "name", *_OPTIONS)
-"""Small parts, each at most once; ``corpus`` is a file, and may come again."""
+FIELDS = ("name", *_OPTIONS)
+"""Small parts of all kinds of jobs, each at most once; ``corpus`` is a file, and may come again."""
 
 MAX_FIELD_BYTES = 1 << 20
 MAX_FILES = 64
 STEP_BYTES = 1 << 20
 """Bytes that are gathered before they are taken apart and written, beside the event loop."""
 
-_FRAME_BYTES = (MAX_FILES + len(FIELDS)) * (16 << 10) + len(FIELDS) * MAX_FIELD_BYTES
-"""What a body may have beside the corpus."""
+_FRAME_BYTES = (MAX_FILES + 8) * (16 << 10) + 8 * MAX_FIELD_BYTES
+"""What a body may have beside the corpus: at most 8 small parts."""
 
 _SUFFIX = re.compile(r"(\.(?:txt|jsonl|ndjson|parquet|counts))?(?:\.(?:gz|zst))?$", re.IGNORECASE)
 
@@ -58,13 +59,15 @@ class Upload:
     boundary: bytes
     max_bytes: int
     min_free_bytes: int
-    check: Callable[[str, bytes], None]
+    recipes: Recipes
     files: list[Stored] = field(default_factory=list)
     fields: dict[str, bytearray] = field(default_factory=dict)
+    known: tuple[str, ...] = field(init=False)
     form: Form = field(init=False)
 
     def __post_init__(self) -> None:
-        self.form = Form(self.boundary, self._begin, max_parts=MAX_FILES + len(FIELDS))
+        self.known = (*FIELDS, *self.recipes.fields)
+        self.form = Form(self.boundary, self._begin, max_parts=MAX_FILES + len(self.known))
 
     def feed(self, data: bytes) -> None:
         """Take some more of the body apart and write it."""
@@ -120,13 +123,13 @@ class Upload:
     def _begin(self, part: Part) -> _FileSink | _FieldSink:
         if part.name == "corpus":
             return self._begin_file(part.filename)
-        if part.name not in FIELDS:
+        if part.name not in self.known:
             detail = f"{quote(part.name)} is not a part of this request; send the files as corpus, and see /docs"
             raise ServiceError("unknown_field", detail, part.name)
         if part.name in self.fields:
             raise ServiceError("invalid_value", "this part is there twice; send one", part.name)
         self.fields[part.name] = bytearray()
-        return _FieldSink(part.name, self.fields[part.name], self.check)
+        return _FieldSink(part.name, self.fields[part.name], self.recipes.check_field)
 
     def _begin_file(self, filename: str | None) -> _FileSink:
         if len(self.files) == MAX_FILES:
@@ -260,7 +263,7 @@ def written() -> Iterator[None]:
 
 def too_large(most: int) -> ServiceError:
     """Say that a corpus is too large."""
-    return ServiceError("corpus_too_large", f"the corpus is larger than {most} bytes; train on less", "corpus")
+    return ServiceError("corpus_too_large", f"the corpus is larger than {most} bytes; send less", "corpus")
 
 
 def _disk_full() -> ServiceError:

@@ -1,4 +1,4 @@
-"""``POST /train-job``: a request becomes a checked recipe, and the recipe a queued job."""
+"""``POST /train-job``, and of other kinds: a request becomes a checked recipe, and the recipe a queued job."""
 
 from __future__ import annotations
 
@@ -18,18 +18,15 @@ from service.admission.threads import saturated
 from service.auth import Identity
 from service.errors import ServiceError
 from service.http.codings import require_unpacked
-from service.http.json_body import declared_length, parser, require_json
+from service.http.json_body import declared_length, require_json
 from service.http.multipart import boundary_of
 from service.jobs import Job, JobRequest, Prepared
 from service.request_log import LogEntry
+from service.routes.jobs import corpora
+from service.routes.jobs.access import Access, JobAccess, caller
+from service.routes.jobs.kind import JobKind, job_path
+from service.routes.jobs.uploads import Upload, receive_upload, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.routes.train_job import corpora
-from service.routes.train_job.access import Access, JobAccess, caller
-from service.routes.train_job.answers import job_answer, job_path
-from service.routes.train_job.documented import REQUEST_BODY
-from service.routes.train_job.recipes import Recipes
-from service.routes.train_job.uploads import Upload, receive_upload, require_room
-from service.schemas.training import JobAnswer, TrainJobRequest
 from service.state import State
 
 MULTIPART = b"multipart/form-data"
@@ -39,39 +36,38 @@ MAX_UPLOADS = 8
 _KEY = re.compile(r"[!-~]{1,200}")
 
 
-async def submit_job(request: Request, access: Access) -> Response:
-    """Queue a training job, from JSON or from a form with a corpus file; `Location` says where it is.
+def mount(app: FastAPI, state: State, of: JobKind) -> None:
+    """Declare the route of a kind."""
+    submission = Submission(state, app.state.job_access, of)
 
-    With the header `Idempotency-Key` the same request can be sent again and is one job.
-    """
-    submission: Submission = request.app.state.submission
-    try:
-        job = await submission.take(request, request.scope["log_entry"], request.receive)
-    except Disconnected:
-        return Response(status_code=499)
-    root = access.link_root
-    return JSONResponse(job_answer(job, root), 202, {"location": job_path(job.id, root)})
+    async def submit_job(request: Request, access: Access) -> Response:
+        """Queue a job, from JSON or from a form with a corpus file; `Location` says where it is.
 
+        With the header `Idempotency-Key` the same request can be sent again and is one job.
+        """
+        try:
+            job = await submission.take(request, request.scope["log_entry"], request.receive)
+        except Disconnected:
+            return Response(status_code=499)
+        root = access.link_root
+        return JSONResponse(of.answer(job, root), 202, {"location": job_path(job, root)})
 
-def mount(app: FastAPI, state: State) -> None:
-    """Declare the route."""
-    app.state.submission = Submission(state, app.state.job_access)
     app.post(
-        "/train-job",
+        of.path,
+        name=f"submit_{of.kind}_job",
         status_code=202,
-        response_model=JobAnswer,
+        response_model=of.answer_model,
         responses=PROBLEM_RESPONSES,
-        openapi_extra={"requestBody": REQUEST_BODY},
+        openapi_extra={"requestBody": of.request_body},
     )(submit_job)
 
 
 class Submission:
-    """Turns requests into queued jobs."""
+    """Turns requests into queued jobs of one kind."""
 
-    def __init__(self, state: State, access: JobAccess) -> None:
+    def __init__(self, state: State, access: JobAccess, of: JobKind) -> None:
         self._settings, self._limits, self._access = state.settings, state.limits, access
-        self._recipes = Recipes(state)
-        self._parse = parser(TrainJobRequest, nested="")
+        self._kind, self._recipes = of.kind, of.recipes
         self._uploads = 0
 
     async def take(self, request: Request, log_entry: LogEntry, receive: Receive) -> Job:
@@ -104,7 +100,7 @@ class Submission:
             boundary=boundary,
             max_bytes=self._settings.max_corpus_bytes,
             min_free_bytes=self._settings.min_free_bytes,
-            check=self._recipes.check_field,
+            recipes=self._recipes,
         )
         queued = False
         try:
@@ -120,15 +116,15 @@ class Submission:
 
     def _queue_json(self, chunks: Sequence[bytes], sender: Sender) -> Job:
         body = b"".join(chunks)
-        request: TrainJobRequest = self._parse(body)
+        request = self._recipes.parse(body)
         corpora.check(request.corpus, self._settings)
         if request.corpus.texts is None:
-            recipe = self._recipes.make(request.settings, corpora.described(request.corpus), request.name)
+            recipe = self._recipes.of_request(request, corpora.described(request.corpus))
             return self._queue(sender, recipe, request.name)
         prepared = self._access.jobs.prepare()
         try:
             path = prepared.directory / "corpus.jsonl"
-            recipe = self._recipes.make(request.settings, {"paths": [str(path)]}, request.name)
+            recipe = self._recipes.of_request(request, {"paths": [str(path)]})
             require_room(path.parent, len(body), self._settings.min_free_bytes)
             hashed = corpora.store(request.corpus.texts, path, self._settings.max_corpus_bytes)
             return self._queue(sender, recipe, request.name, prepared, [hashed])
@@ -139,8 +135,7 @@ class Submission:
     def _queue_form(self, upload: Upload, prepared: Prepared, sender: Sender) -> Job:
         words = upload.words()
         corpus = upload.corpus(words)
-        settings = self._recipes.parse_settings(bytes(upload.fields.get("settings", b"{}")))
-        recipe = self._recipes.make(settings, corpus, words.get("name"), form=True)
+        recipe = self._recipes.of_form(upload.fields, words, corpus)
         return self._queue(
             sender, recipe, words.get("name"), prepared, [stored.hash + stored.suffix for stored in upload.files]
         )
@@ -160,6 +155,7 @@ class Submission:
             fingerprint = hashlib.sha256(orjson.dumps(same, option=orjson.OPT_SORT_KEYS)).hexdigest()
         job, _ = self._access.jobs.submit(
             JobRequest(
+                kind=self._kind,
                 recipe=recipe,
                 owner=sender.identity.name,
                 name=name,
