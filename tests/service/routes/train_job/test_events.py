@@ -144,7 +144,8 @@ def test_stream_waits_while_jobs_cannot_be_asked_for(monkeypatch: pytest.MonkeyP
 
     async def story() -> list[bytes]:
         async with asyncio.timeout(60):
-            return [event async for event in event_stream.EventStream(access, job_summary, set(), None, queued, seen=1)._events()]
+            stream = event_stream.EventStream(access, job_summary, set(), None, queued, seen=1)
+            return [event async for event in stream._events()]
 
     assert asyncio.run(story()) == [b"retry: 2000\n\n"]
     assert failures == []
