@@ -41,6 +41,7 @@ from service.routes import (
     decode,
     docs,
     encode,
+    encode_job,
     explain,
     health,
     jobs,
@@ -104,6 +105,7 @@ _ROUTES = (
     # Before what asks for the callers of jobs.
     jobs,
     train_job,
+    encode_job,
     tokenizer_changes,
     health,
     docs,
@@ -201,7 +203,7 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         document = super().openapi()
-        schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas()}
+        schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas(), **encode_job.schemas()}
         document["components"]["schemas"] = schemas | document["components"]["schemas"]
         for operations in document["paths"].values():
             for parameter in (each for operation in operations.values() for each in operation.get("parameters", ())):

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from tokenizer_core.token_files.layouts import LayoutName
     from tokenizer_core.token_files.layouts.layout import Dtype
     from tokenizer_core.token_files.manifest import TokenFiles, is_token_files, read_token_files
-    from tokenizer_core.token_files.recipe import EndOfText
+    from tokenizer_core.token_files.recipe import EndOfText, check_encode_options
     from tokenizer_core.token_files.run import EncodingProgress, encode_corpus
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
@@ -242,6 +242,7 @@ __all__ = [
     "block_hashes",
     "check",
     "check_artifact",
+    "check_encode_options",
     "check_token_files",
     "compare",
     "continue_chat",
@@ -303,7 +304,7 @@ _LATER = {
         "token_files.layouts": ("LayoutName",),
         "token_files.layouts.layout": ("Dtype",),
         "token_files.manifest": ("TokenFiles", "is_token_files", "read_token_files"),
-        "token_files.recipe": ("EndOfText",),
+        "token_files.recipe": ("EndOfText", "check_encode_options"),
         "token_files.run": ("EncodingProgress", "encode_corpus"),
         "examples": ("TrainedOn",),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),

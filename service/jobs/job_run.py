@@ -1,4 +1,4 @@
-"""One attempt at a job: a training process, watched by the worker that holds the lease.
+"""One attempt at a job: a process, watched by the worker that holds the lease.
 
 Whatever ends the attempt, the process and all it started are gone before the job is released. The process knows when
 the lease runs out and ends by itself a little earlier, so that it never runs at the same time as its successor, even
@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,10 +28,15 @@ from service.jobs.interface import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
-from service.jobs.states import Event, Stage
+from service.jobs.states import Event, Kind, Stage
 from tokenizer_core import TimeLeft
 
-TRAINING = (sys.executable, "-m", "service.job_process.training")
+COMMANDS: Mapping[Kind, Sequence[str]] = {
+    Kind.TRAIN: (sys.executable, "-m", "service.job_process.training"),
+    Kind.ENCODE: (sys.executable, "-m", "service.job_process.encoding"),
+}
+"""Start the process of a job of a kind; the file with its order comes last."""
+
 HEARTBEAT_SECONDS = 0.5
 """Between two heartbeats, and so the longest time that a cancelled job goes on."""
 
@@ -54,27 +59,26 @@ class WorkerContext:
 
     Args:
         files: holds a directory for each job.
-        target: where artifacts are published.
+        targets: where results of a kind are published.
         stopping: returns whether the worker is stopping.
-        command: starts the process that trains; the file with its order comes last.
     """
 
     leases: Leases
     limits: JobLimits
     files: Path
-    target: Path
+    targets: Mapping[Kind, Path]
     stopping: Callable[[], bool]
-    command: Sequence[str] = TRAINING
+    commands: Mapping[Kind, Sequence[str]]
 
 
 def attempt(context: WorkerContext, lease: Lease) -> None:
-    """Train, and leave the job finished, back in the queue, or with the worker that has it by now."""
+    """Do a job, and leave it finished, back in the queue, or with the worker that has it by now."""
     directory = context.files / lease.job.id
     try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            context.target.mkdir(parents=True, exist_ok=True)
             run = _Attempt(context, lease, directory)
+            run.target.mkdir(parents=True, exist_ok=True)
             with run.process():
                 outcome = run.watch()
             run.end(outcome)
@@ -102,6 +106,7 @@ class _Attempt:
         self._context = context
         self._lease = lease
         self._directory = directory
+        self.target = context.targets[lease.job.kind]
         self._progress: JobProgress | None = None
         self._phase_from: tuple[float, int] | None = None
         self._time_left = TimeLeft()
@@ -113,7 +118,7 @@ class _Attempt:
         """Run the process for as long as the context lasts."""
         order = self._directory / "order.json"
         order.write_text(json.dumps(self._order()), encoding="utf-8")
-        command = [*self._context.command, str(order)]
+        command = [*self._context.commands[self._lease.job.kind], str(order)]
         self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
@@ -161,7 +166,7 @@ class _Attempt:
             _log.info("job %s has failed: %s", lease.job.id, outcome.code)
         else:
             how = _exit_reason(self._process.returncode)
-            _log.error("job %s: the process that trained died: %s", lease.job.id, how)
+            _log.error("job %s: its process died: %s", lease.job.id, how)
             if lease.job.attempts >= leases.max_attempts:
                 self._retry_while_leased(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
             else:
@@ -169,11 +174,11 @@ class _Attempt:
 
     def _order(self) -> dict[str, Any]:
         context, job = self._context, self._lease.job
-        return context.limits.order(self._directory) | {
+        return context.limits.order(context.files) | {
             "recipe": {name: value for name, value in job.recipe.items() if name != EXTENDS_AS},
             "name": job.name,
             "directory": str(self._directory),
-            "target": str(context.target),
+            "target": str(self.target),
             "until": self._until(),
         }
 
@@ -200,7 +205,7 @@ class _Attempt:
         return (
             limits.over_time(time.monotonic() - self._began)
             or limits.over_memory(self._process.pid)
-            or limits.over_disk((self._directory, self._context.target))
+            or limits.over_disk((self._directory, self.target))
         )
 
     def _handle(self, message: dict[str, Any]) -> Outcome:

@@ -164,14 +164,14 @@ class Leases:
             ages = select(JOBS.c.id, (Now() - JOBS.c.finished_at).label("ago")).where(JOBS.c.id.in_(list(ids)))
             return {row.id: row.ago for row in connection.execute(ages)}
 
-    def forget(self, *, keep: int, seconds: float) -> None:
-        """Delete jobs that ended long ago, and all but ``keep`` that ended of each owner.
+    def forget(self, *, keep: int, seconds: float) -> list[str]:
+        """Delete jobs that ended long ago, and all but ``keep`` that ended of each owner; return their ids.
 
         Of one owner those go first that were cancelled before they began, then those that ended first. So nobody's jobs
         drive out another's, and jobs that never ran do not drive out results.
         """
         if not self.database.exists:
-            return
+            return []
         ended = JOBS.c.finished_at.is_not(None)
         many = select(JOBS.c.owner).where(ended).group_by(JOBS.c.owner).having(func.count() > keep)
         order = (JOBS.c.started_at.is_(None), JOBS.c.finished_at.desc(), JOBS.c.id.desc())
@@ -180,10 +180,12 @@ class Leases:
         with self.database.read() as connection:
             old = list(connection.scalars(select(JOBS.c.id).where(JOBS.c.finished_at < Now() - seconds)))
             old += connection.scalars(select(ranked.c.id).where(ranked.c.place > keep))
+        forgotten: list[str] = []
         for start in range(0, len(old), _FORGOTTEN_AT_ONCE):
             with self.database.write() as connection:
                 some = old[start : start + _FORGOTTEN_AT_ONCE]
-                connection.execute(delete(JOBS).where(_FINISHED, JOBS.c.id.in_(some)))
+                forgotten += connection.scalars(delete(JOBS).where(_FINISHED, JOBS.c.id.in_(some)).returning(JOBS.c.id))
+        return forgotten
 
     def _change(self, lease: Lease, event: Event, **values: object) -> None:
         with self.database.write() as connection:

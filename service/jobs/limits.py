@@ -24,13 +24,17 @@ class JobLimits:
         self.nice = settings.job_nice
         self._settings = settings
 
-    def order(self, uploads: Path) -> dict[str, Any]:
-        """Say what the process must know; a job may read what was uploaded for it, and never for another."""
+    def order(self, files: Path) -> dict[str, Any]:
+        """Say what the process must know of its bounds.
+
+        Args:
+            files: the directory of all jobs: a job may read what was uploaded for it, and never for another.
+        """
         settings = self._settings
         return {
             "threads": settings.job_threads,
-            "closed": [str(uploads.parent)],
-            "roots": [str(uploads), *(str(Path(root).absolute()) for root in settings.corpus_roots)],
+            "closed": [str(files)],
+            "roots": [str(Path(root).absolute()) for root in settings.corpus_roots],
             # Without any scheme every one would be allowed; a file's URL is held to the roots.
             "schemes": ["file", *settings.corpus_schemes],
             "max_bytes": settings.max_corpus_bytes,
@@ -42,14 +46,14 @@ class JobLimits:
         most = self._settings.job_seconds
         if seconds <= most:
             return None
-        return JobError("job_timeout", f"the job took more than {most:g} seconds; train on less text")
+        return JobError("job_timeout", f"the job took more than {most:g} seconds; send a smaller corpus")
 
     def over_memory(self, pid: int) -> JobError | None:
         """Say that a process takes too much memory."""
         most = self._settings.job_memory_bytes
         if resident_bytes(pid) <= most:
             return None
-        return JobError("job_memory", f"the job took more than {most} bytes of memory; train on less text")
+        return JobError("job_memory", f"the job took more than {most} bytes of memory; send a smaller corpus")
 
     def over_disk(self, directories: Iterable[Path]) -> JobError | None:
         """Say that a disk has too little room left."""

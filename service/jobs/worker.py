@@ -10,16 +10,17 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from service.job_process.control import ignore_hangup
 from service.jobs.interface import JobsUnavailable
-from service.jobs.job_run import TRAINING, WorkerContext, attempt
+from service.jobs.job_run import COMMANDS, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
+from service.jobs.states import Kind
 from service.jobs.store import JobStore, is_id
-from service.registry.trained_tokenizers import trained_directory
+from service.registry.trained_tokenizers import encoded_directory, trained_directory
 from service.settings import Settings
 
 IDLE_SECONDS = 0.5
@@ -39,10 +40,10 @@ class Worker:
     """One worker: it has one job at a time, in a process of its own.
 
     Args:
-        command: starts the process that trains.
+        commands: start the process of a job, by its kind.
     """
 
-    def __init__(self, settings: Settings, command: Sequence[str] = TRAINING) -> None:
+    def __init__(self, settings: Settings, commands: Mapping[Kind, Sequence[str]] = COMMANDS) -> None:
         self._store = JobStore.open(settings)
         self._leases = Leases(self._store.database, seconds=settings.lease_seconds, max_attempts=settings.job_attempts)
         self._keep_jobs, self._keep_seconds = settings.keep_jobs, settings.keep_days * _DAY
@@ -52,9 +53,9 @@ class Worker:
             leases=self._leases,
             limits=JobLimits(settings),
             files=self._store.directory,
-            target=trained_directory(settings),
+            targets={Kind.TRAIN: trained_directory(settings), Kind.ENCODE: encoded_directory(settings)},
             stopping=self._stop.is_set,
-            command=command,
+            commands=commands,
         )
 
     def stop(self) -> None:
@@ -63,7 +64,8 @@ class Worker:
 
     def run(self) -> None:
         """Work until ``stop`` is called."""
-        _log.info("worker %s takes jobs from %s for %s", self.name, self._store.database.name, self._context.target)
+        trained = self._context.targets[Kind.TRAIN]
+        _log.info("worker %s takes jobs from %s for %s", self.name, self._store.database.name, trained)
         sweep_at = 0.0
         try:
             while not self._stop.is_set():
@@ -101,7 +103,9 @@ class Worker:
         Raises:
             JobsUnavailable
         """
-        self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds)
+        for job_id in self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds):
+            # Only the job says where token files are; artifacts are found by their hash.
+            shutil.rmtree(self._context.targets[Kind.ENCODE] / job_id, ignore_errors=True)
         directory = self._context.files
         if not directory.is_dir():
             return

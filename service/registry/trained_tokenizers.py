@@ -36,6 +36,11 @@ def jobs_directory(settings: Settings) -> Path:
     return trained_directory(settings) / ".jobs"
 
 
+def encoded_directory(settings: Settings) -> Path:
+    """Return the directory that holds what jobs encoded, each in a directory named by its job."""
+    return trained_directory(settings) / ".encoded"
+
+
 class Trained:
     """Artifacts in the directory that jobs publish into.
 

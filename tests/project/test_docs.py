@@ -19,7 +19,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, requests, training
+from service.schemas import comparing, decoding, encode_jobs, requests, training
 from tests.support.paths import ROOT
 from tests.support.server import listening
 from tokenizer_core.errors import CLASS_OF_CODE
@@ -74,7 +74,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assert_only_scratch(sandbox: Path) -> None:
     """Require that what a page shows writes below ``scratch`` alone, which Git ignores; jobs publish elsewhere."""
     assert {path.name for path in sandbox.iterdir()} - {"scratch"} == {"artifacts", "bin"}
-    published = re.compile(r"base|\.jobs|[0-9a-f]{64}([-+].*)?")
+    published = re.compile(r"base|\.jobs|\.encoded|[0-9a-f]{64}([-+].*)?")
     assert [path.name for path in (sandbox / "artifacts").iterdir() if not published.fullmatch(path.name)] == []
 
 
@@ -175,6 +175,8 @@ def test_every_route_is_documented() -> None:
         ("POST /train-job", training.TrainJobRequest),
         ("POST /train-job", training.CorpusRequest),
         ("POST /train-job", training.TrainingSettings),
+        ("POST /encode-job", encode_jobs.EncodeJobRequest),
+        ("POST /encode-job", encode_jobs.EncodingSettings),
     ],
 )
 def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel]) -> None:

@@ -14,6 +14,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 TOUCHED = 5.0
 """Seconds between two touches of a claim."""
@@ -21,8 +22,24 @@ TOUCHED = 5.0
 LOST = 60.0
 
 
-class Claims:
-    """The claims of one run; touched in a thread of its own until ``close``."""
+class Claims(Protocol):
+    """Divides tasks among runs."""
+
+    def take(self, name: str) -> bool:
+        """Claim something, unless another run has it."""
+
+    def release(self, name: str) -> None:
+        """Give a claim back."""
+
+    def others(self) -> Iterator[str]:
+        """Return what other runs have claimed that are alive."""
+
+    def close(self) -> None:
+        """Give all claims back."""
+
+
+class FileClaims:
+    """The claims of one run as files in a folder; touched in a thread of its own until ``close``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

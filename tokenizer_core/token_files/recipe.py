@@ -129,6 +129,37 @@ def recipe_of(
     )
 
 
+def check_encode_options(
+    tokenizer: Tokenizer,
+    *,
+    layout: LayoutName = "megatron",
+    eos: EndOfText | None = None,
+    special_tokens: SpecialTokens = "reject",
+    dtype: Dtype | None = None,
+    shuffle: int | None = None,
+    shard_bytes: int = SHARD_BYTES,
+    messages: str | None = None,
+    train_on: TrainedOn | None = None,
+) -> None:
+    """Check options of ``encode_corpus`` for a tokenizer, before there is a corpus.
+
+    Raises:
+        InvalidOption, TemplateMissing
+    """
+    recipe_of(
+        Files(paths=()),
+        tokenizer,
+        layout,
+        eos=eos,
+        special_tokens=special_tokens,
+        dtype=dtype,
+        shuffle=shuffle,
+        shard_bytes=shard_bytes,
+        messages=messages,
+        train_on=train_on,
+    )
+
+
 def _chats(
     tokenizer: Tokenizer, field: str | None, train_on: TrainedOn | None, special_tokens: SpecialTokens
 ) -> Chats | None:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +19,7 @@ from typing import Any
 from tokenizer_core._kernel import DocumentEncoder
 from tokenizer_core.arguments import integer_of
 from tokenizer_core.atomic_files import replace, sweep, sync_directory
+from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.documents import Block
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter, failures
@@ -26,7 +27,7 @@ from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.examples import TrainedOn
 from tokenizer_core.token_files.chats import ChatEncoder
-from tokenizer_core.token_files.claims import Claims
+from tokenizer_core.token_files.claims import Claims, FileClaims
 from tokenizer_core.token_files.layouts import LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, Shard, Sink
 from tokenizer_core.token_files.manifest import FORMAT, NAME, TokenFiles, read_token_files
@@ -54,12 +55,14 @@ class EncodingProgress:
     Attributes:
         done, total: bytes of the files, packed as they are.
         documents, tokens: that this run has encoded.
+        reading: bytes of ``done`` that are of the task that is not finished.
     """
 
     done: int
     total: int
     documents: int
     tokens: int
+    reading: int = 0
 
 
 def encode_corpus(
@@ -79,6 +82,8 @@ def encode_corpus(
     join: bool = False,
     threads: int = 0,
     memory: int = MEMORY,
+    bounds: Bounds = UNBOUNDED,
+    claims: Callable[[Path, Sequence[Task]], Claims] | None = None,
     progress: Callable[[EncodingProgress], object] | None = None,
 ) -> TokenFiles:
     """Encode every document of files, in the order of their names, into a new directory.
@@ -100,6 +105,8 @@ def encode_corpus(
         join: as ``resume``, and share the work with all runs that are given the same arguments.
         threads: 0 takes all cores; their number changes no byte.
         memory: bytes of blocks that are encoded at the same time; one block always is.
+        bounds: what the corpus may be.
+        claims: makes what divides the tasks among runs, instead of files beside the output; for ``join``.
         progress: called about ten times a second; what it raises stops the run.
 
     Raises:
@@ -124,7 +131,7 @@ def encode_corpus(
     threads = integer_of(threads, "threads", 0) or len(os.sched_getaffinity(0))
     if os.path.lexists(place) and not (resume or join):
         raise FileExistsError(errno.EEXIST, "it is there already", str(place))
-    planned = tasks(sources(files, left_out=[place, store_of(place)]), recipe)
+    planned = tasks(sources(files, bounds, left_out=[place, store_of(place)]), recipe)
     if os.path.lexists(place):
         return _whole(place, recipe, planned)
     store = Store(store_of(place))
@@ -133,19 +140,19 @@ def encode_corpus(
         raise FileExistsError(errno.EEXIST, message, str(store.folder))
     with contextlib.suppress(FileExistsError):
         store.folder.mkdir()
-    claims = Claims(store.folder)
+    claimed = FileClaims(store.folder) if claims is None else claims(store.folder, planned)
     try:
         if os.path.lexists(place):
             # Another run has finished meanwhile.
             return _whole(place, recipe, planned)
         if not join:
-            if any(claims.others()):
+            if any(claimed.others()):
                 raise FileExistsError(errno.EEXIST, "another run is writing it; join it", str(place))
             sweep(store.folder)
         with ThreadPoolExecutor(threads, "encode") as pool:
             runner = PartEncoder(_encoder(tokenizer, recipe), recipe, pool, threads, integer_of(memory, "memory", 1))
-            _Run(recipe, planned, store, claims, runner, progress).work()
-        _finish(place, recipe, planned, store, claims)
+            _Run(recipe, planned, store, claimed, runner, Meter(bounds=bounds), progress).work()
+        _finish(place, recipe, planned, store, claimed)
         return read_token_files(place)
     except FileNotFoundError:
         # Another run has put all parts in place, and removed the folder.
@@ -153,7 +160,7 @@ def encode_corpus(
             return _whole(place, recipe, planned)
         raise
     finally:
-        claims.close()
+        claimed.close()
         if os.path.lexists(place) or not join:
             store.tidy(is_whole=os.path.lexists(place))
 
@@ -180,13 +187,13 @@ class _Run:
         store: Store,
         claims: Claims,
         encoder: PartEncoder,
+        meter: Meter,
         progress: Callable[[EncodingProgress], object] | None,
     ) -> None:
         self._recipe, self._planned, self._store = recipe, planned, store
-        self._claims, self._encoder, self._progress = claims, encoder, progress
+        self._claims, self._encoder, self._meter, self._progress = claims, encoder, meter, progress
         self._total = sum(task.size for task in planned)
         self._done = self._documents = self._tokens = 0
-        self._meter = Meter()
         self._next_report = 0.0
 
     def work(self) -> None:
@@ -261,7 +268,7 @@ class _Run:
             return
         self._next_report = time.monotonic() + _REPORTED
         done = min(self._done + self._meter.bytes, self._total)
-        self._progress(EncodingProgress(done, self._total, self._documents, self._tokens))
+        self._progress(EncodingProgress(done, self._total, self._documents, self._tokens, self._meter.bytes))
 
 
 def _whole(place: Path, recipe: Recipe, planned: list[Task]) -> TokenFiles:

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
-from service.jobs import Artifact, JobStatus
+from service.jobs import Artifact, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.trained_tokenizers import trained_directory
 from service.routes.jobs.access import Access, caller
@@ -35,7 +35,7 @@ _CONTENT = {"application/gzip": {"schema": {"type": "string", "format": "binary"
 
 async def job_artifact(request: Request, server: Server, access: Access, id: JobId) -> Response:
     """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
-    job = await access.run(access.jobs.status, id, caller(request).owner)
+    job = await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)
     artifact = published(job)
     place = trained_directory(server.settings) / artifact.directory
     blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
@@ -55,7 +55,7 @@ async def job_artifact(request: Request, server: Server, access: Access, id: Job
 
 async def job_report(request: Request, access: Access, id: JobId) -> Any:
     """Tell what the run of a job that has succeeded counted and learned."""
-    return published(await access.run(access.jobs.status, id, caller(request).owner)).report
+    return published(await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)).report
 
 
 def mount(app: FastAPI, _: State) -> None:

@@ -146,7 +146,7 @@ def test_the_permutation_is_the_same_for_ever():
 def test_another_run_that_is_alive_is_joined_or_refused(tokenizer, large_corpus, tmp_path):
     folder = store.store_of(tmp_path / "out")
     folder.mkdir()
-    other = claims.Claims(folder)
+    other = claims.FileClaims(folder)
     assert other.take("0" * 32)
     with pytest.raises(FileExistsError, match="join it"):
         encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, resume=True)
@@ -156,7 +156,7 @@ def test_another_run_that_is_alive_is_joined_or_refused(tokenizer, large_corpus,
 
 def test_a_claim_belongs_to_one_run_until_it_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "TOUCHED", 0.01)
-    one, two = claims.Claims(tmp_path), claims.Claims(tmp_path)
+    one, two = claims.FileClaims(tmp_path), claims.Claims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     assert list(two.others()) == ["a"]
@@ -182,7 +182,7 @@ def test_a_file_system_without_links_has_claims_too(tmp_path, monkeypatch):
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    one, two = claims.Claims(tmp_path), claims.Claims(tmp_path)
+    one, two = claims.FileClaims(tmp_path), claims.Claims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     one.close()

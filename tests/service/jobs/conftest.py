@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Job, JobRequest, JobStore, State
+from service.jobs import Job, JobRequest, JobStore, Kind, State
 from service.jobs.leases import Leases
 from service.jobs.schema import JOBS
 from service.jobs.worker import Worker
@@ -26,7 +26,7 @@ from tests.support.waiting import children, kill, until
 SQLITE = pytest.mark.parametrize("jobs_url", [None], ids=["sqlite"])
 """For what does not depend on the kind of store."""
 
-PRETENDER = (sys.executable, "-m", "tests.service.jobs.pretender")
+PRETENDER = {Kind.TRAIN: (sys.executable, "-m", "tests.service.jobs.pretender")}
 
 
 @pytest.fixture(scope="session")

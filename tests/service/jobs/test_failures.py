@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from service.job_process.training import explain
+from service.job_process.process import explain
+from service.schemas.training import TrainingSettings
 from tokenizer_core import CorpusNotFound, InvalidCorpus, InvalidOption, StepLimit
 
+SETTINGS = TrainingSettings.model_fields
 UPLOADS = {"corpus": {"paths": ["/jobs/1/corpus-0000.txt", "/jobs/1/corpus-0001.jsonl"]}}
 FILES = {"corpus": {"paths": ["/data/a", "/data/b.jsonl"]}}
 URLS = {"corpus": {"paths": ["https://example.com/a.txt", "https://example.com/b.txt"]}}
@@ -34,7 +36,7 @@ TEXTS = {"corpus": {"texts": ["low"]}}
     ],
 )
 def test_the_place_is_the_one_in_the_request(error: Exception, recipe: dict[str, Any], path: str | None) -> None:
-    assert explain(error, {"directory": "/jobs/1", "target": "/trained", "recipe": recipe})["path"] == path
+    assert explain(error, {"directory": "/jobs/1", "target": "/trained", "recipe": recipe}, SETTINGS)["path"] == path
 
 
 @pytest.mark.parametrize(
@@ -48,4 +50,4 @@ def test_the_place_is_the_one_in_the_request(error: Exception, recipe: dict[str,
 )
 def test_where_uploads_and_artifacts_lie_is_told_to_nobody(file: str, told: str) -> None:
     order = {"directory": "/jobs/1", "target": "/trained", "recipe": {**UPLOADS, "extends": "/artifacts/base"}}
-    assert explain(InvalidCorpus(f"{file} is gone"), order)["message"] == told
+    assert explain(InvalidCorpus(f"{file} is gone"), order, SETTINGS)["message"] == told

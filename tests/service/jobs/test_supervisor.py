@@ -72,8 +72,8 @@ def test_one_supervised_worker_several_server_processes_trains_what_any_of_them_
             until(lambda worker=worker: workers(server.pid) not in ([], [worker]))
         assert len(seen) == 2
         page = client.get("/metrics").text
-        assert 'tokd_jobs{state="succeeded"} 2.0' in page
-        assert 'tokd_jobs{state="failed"} 0.0' in page
+        assert 'tokd_jobs{kind="train",state="succeeded"} 2.0' in page
+        assert 'tokd_jobs{kind="train",state="failed"} 0.0' in page
     (last,) = workers(server.pid)
     server.send_signal(signal.SIGTERM)
     assert server.wait(60) == 0

@@ -1,0 +1,24 @@
+"""``/encode-job``: jobs that encode a corpus, from their submission to the files that they wrote."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from service.jobs import Kind
+from service.routes import jobs
+from service.routes.encode_job import files
+from service.routes.encode_job.answers import job_answer, job_summary
+from service.routes.encode_job.documented import REQUEST_BODY, schemas
+from service.routes.encode_job.recipes import EncodingRecipes
+from service.routes.jobs.kind import JobKind
+from service.schemas.encode_jobs import EncodeJobAnswer, EncodeJobList
+from service.state import State
+
+__all__ = ["mount", "schemas"]
+
+
+def mount(app: FastAPI, state: State) -> None:
+    """Declare the routes."""
+    recipes, models = EncodingRecipes(state), (EncodeJobAnswer, EncodeJobList)
+    jobs.mount_kind(app, state, JobKind(Kind.ENCODE, recipes, job_summary, job_answer, *models, REQUEST_BODY))
+    files.mount(app, state)
