@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from tokenizer_core.packing.pack import PackOptions, pack, pack_files
     from tokenizer_core.packing.packs import PackBlock, Packs, TokenRows
     from tokenizer_core.packing.plan import MAX_LENGTH, Method, Overflow, PackPlan, plan_packs
+    from tokenizer_core.packing.token_files import PackLayout
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
@@ -182,6 +183,7 @@ __all__ = [
     "Overflow",
     "PackBlock",
     "PackFormat",
+    "PackLayout",
     "PackOptions",
     "PackPlan",
     "Packs",
@@ -316,6 +318,7 @@ _LATER = {
         "packing.files": ("PackFormat", "write_packs"),
         "packing.pack": ("PackOptions", "pack", "pack_files"),
         "packing.packs": ("PackBlock", "Packs", "TokenRows"),
+        "packing.token_files": ("PackLayout",),
         "packing.plan": ("MAX_LENGTH", "Method", "Overflow", "PackPlan", "plan_packs"),
         "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),

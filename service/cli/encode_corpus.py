@@ -189,7 +189,7 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
                 "format": written.layout,
                 "documents": written.documents,
                 "tokens": written.tokens,
-                "trained": written.manifest["trained"],
+                "trained": written.trained,
                 "shards": len(written.shards),
                 "skipped": written.skipped,
                 "first_skipped": first,
@@ -200,8 +200,8 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
         return
     shards = f"{len(written.shards):,} shard{'s' if len(written.shards) != 1 else ''}"
     size = f"{written.documents:,} documents, {written.tokens:,} tokens ({written.dtype}), {shards}"
-    if (trained := written.manifest["trained"]) is not None:
-        size = f"{size}, {trained:,} tokens trained on"
+    if written.trained is not None:
+        size = f"{size}, {written.trained:,} tokens trained on"
     write_line(f"{size}, written to {printable(str(output))}")
     if written.skipped:
         note(f"tokd: {written.skipped:,} documents were left out")

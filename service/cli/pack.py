@@ -16,7 +16,7 @@ from service.cli.streams import (
     write_json,
     write_line,
 )
-from tokenizer_core import Files, Method, Overflow, Packs, Tokenizer, TrainedOn, pack_files
+from tokenizer_core import Files, Method, Overflow, PackLayout, Packs, Tokenizer, TrainedOn, pack_files
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -29,7 +29,15 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("corpus", nargs="+", metavar="CORPUS", help="files, directories, glob patterns or URLs")
     parser.add_argument(
-        "-o", "--output", type=place, metavar="FILE", required=True, help="a new .parquet, .arrow or .npy (NeMo's)"
+        "-o",
+        "--output",
+        type=place,
+        metavar="FILE",
+        required=True,
+        help="a new .parquet, .arrow or .npy (NeMo's), or with --format a new directory",
+    )
+    parser.add_argument(
+        "--format", choices=get_args(PackLayout), help="write a directory of token files, as encode-corpus does"
     )
     add_tokenizer(parser)
     parser.add_argument(
@@ -77,7 +85,13 @@ def run(args: argparse.Namespace) -> int:
     }
     try:
         packs = pack_files(
-            Files(paths=tuple(args.corpus)), tokenizer, output, args.length, eos=not args.no_eos, **options
+            Files(paths=tuple(args.corpus)),
+            tokenizer,
+            output,
+            args.length,
+            layout=args.format,
+            eos=not args.no_eos,
+            **options,
         )
     except OSError as error:
         # What cannot be read is an error of the corpus.

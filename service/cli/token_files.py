@@ -38,8 +38,8 @@ def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
         ),
         ("shards", f"{len(files.shards):,}, {amount(size, 'bytes')}"),
     ]
-    if (chats := found["messages"]) is not None:
-        rows.append(("trained on", f"{found['trained']:,} tokens: {chats['train_on']}"))
+    if files.trained is not None:
+        rows.append(("trained on", f"{files.trained:,} tokens"))
     for shard in files.shards[:_SHOWN]:
         name = next(iter(shard.files.values()))["name"]
         rows.append(("", f"{name}  {shard.documents:,} documents  {shard.tokens:,} tokens"))

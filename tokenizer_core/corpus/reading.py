@@ -338,12 +338,14 @@ def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
 
 
 def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Make blocks of parts of any size."""
-    rest = bytearray()
+    """Join small parts to blocks of ``BLOCK`` bytes or more; each byte is copied once."""
+    waiting: list[bytes] = []
+    size = 0
     for part in parts:
-        rest += part
-        while len(rest) >= BLOCK:
-            yield bytes(rest[:BLOCK])
-            del rest[:BLOCK]
-    if rest:
-        yield bytes(rest)
+        waiting.append(part)
+        size += len(part)
+        if size >= BLOCK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if size:
+        yield b"".join(waiting)

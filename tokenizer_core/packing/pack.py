@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, Unpack
 
-from tokenizer_core.arguments import check_flag, place_of
+from tokenizer_core.arguments import check_choice, check_flag, place_of
 from tokenizer_core.atomic_files import sweep
 from tokenizer_core.corpus.examples import examples as examples_of
 from tokenizer_core.corpus.files import Files, sources
@@ -16,6 +16,7 @@ from tokenizer_core.examples import Encoded, ExampleEncoder, TrainedOn
 from tokenizer_core.packing.files import format_of, write_packs
 from tokenizer_core.packing.packs import Packs, RowBuilder, TokenRows
 from tokenizer_core.packing.plan import Method, Overflow, PackPlan, plan_packs
+from tokenizer_core.packing.token_files import PackLayout, write_token_files
 from tokenizer_core.tokenizer import Tokenizer
 
 
@@ -60,25 +61,34 @@ def pack_files(
     tokenizer: Tokenizer,
     out: str | os.PathLike[str],
     length: int,
+    *,
+    layout: PackLayout | None = None,
     **options: Unpack[PackOptions],
 ) -> Packs:
     """Encode the examples of JSON lines and Parquet files, and write packs into a new file, as ``write_packs`` does.
 
     The tokens of all examples are held in memory, five bytes for each.
 
+    Args:
+        layout: write a directory of token files, of which each document is a pack, instead of a file.
+
     Raises:
         FileExistsError: something is at ``out``.
         CorpusError, TokdError: with the ``file``, the ``line`` or the ``row``, and the ``field`` of the example.
     """
     place = place_of(out, "output")
-    format_of(place)
+    if layout is None:
+        format_of(place)
+    else:
+        check_choice(layout, PackLayout, "layout")
     if os.path.lexists(place):
         raise FileExistsError(17, "it is there already", str(place))
     files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
     if files.on_error == "skip":
         raise InvalidOption('packing stops at an error; on_error="skip" is for training', field="corpus")
     packer, rows = _Packer(tokenizer, length, options), RowBuilder()
-    for source in sources(files):
+    found = sources(files)
+    for source in found:
         stamp = source.stamp()
         for example in examples_of(source):
             try:
@@ -90,8 +100,23 @@ def pack_files(
             raise InvalidCorpus(f"{source.name} changed while it was read", file=source.name)
     packs = packer.packed(rows.rows())
     sweep(place.parent)
-    write_packs(packs, place)
+    if layout is None:
+        write_packs(packs, place)
+    else:
+        write_token_files(
+            packs, place, layout, tokenizer, [source.name for source in found], _described(length, options)
+        )
     return packs
+
+
+def _described(length: int, options: PackOptions) -> dict[str, Any]:
+    """Return what a manifest says of the packing."""
+    known = {name: value for name, value in options.items() if name not in ("seed", "special_tokens")}
+    return {
+        "special_tokens": options.get("special_tokens", "reject"),
+        "shuffle": options.get("seed"),
+        "packed": {"length": length, **known},
+    }
 
 
 class _Packer:

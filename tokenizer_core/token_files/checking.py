@@ -78,7 +78,9 @@ class _Checks:
         self.has_borders = files.layout not in _WITHOUT_BORDERS
         self._every = max(1, files.documents // max(1, sample))
         # A literal that a message has as text would be a token.
-        self._most = 0 if self._policy == "parse" and files.manifest["special_tokens"] == "text" else sample
+        is_ambiguous = self._shape.is_labeled and files.manifest["special_tokens"] == "text"
+        # The ids of a pack are those of several texts.
+        self._most = 0 if is_ambiguous or self._shape.is_packed else sample
         self.problems: list[str] = []
         self.documents = self.tokens = self.sampled = 0
 

@@ -22,6 +22,7 @@ class TokenFiles:
     Attributes:
         tokenizer: its hash.
         skipped: documents that were left out.
+        trained: tokens that are trained on, or ``None`` if the files do not say which.
         manifest: all that ``manifest.json`` says.
     """
 
@@ -35,14 +36,24 @@ class TokenFiles:
     manifest: dict[str, Any]
 
     @property
+    def trained(self) -> int | None:
+        trained: int | None = self.manifest.get("trained")
+        return trained
+
+    @property
     def shards(self) -> list[Shard]:
         return [Shard(shard["documents"], shard["tokens"], shard["files"]) for shard in self.manifest["shards"]]
 
     @property
     def shape(self) -> Shape:
         found = self.manifest
-        labeled = found.get("messages") is not None
-        return Shape(found["dtype"], found["name"], found["eos"]["id"], is_labeled=labeled)
+        return Shape(
+            found["dtype"],
+            found["name"],
+            found["eos"]["id"],
+            is_labeled=self.trained is not None,
+            is_packed=found.get("packed") is not None,
+        )
 
     @property
     def written_by(self) -> Layout:

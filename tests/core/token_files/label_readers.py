@@ -5,7 +5,7 @@ Each returns the labels of the documents of a folder, in the form of `READERS`.
 
 import json
 import struct
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -39,30 +39,36 @@ def samples(data: bytes):
     return [data[a:b] for a, b in pairwise(struct.unpack_from(f"<{count + 1}I", data, 4))]
 
 
-def mds(folder: Path, dtype: str) -> Documents:
+def columns(sample: bytes, count: int) -> list[bytes]:
+    """Return the columns of a sample, whose sizes stand before them."""
+    sizes = struct.unpack_from(f"<{count}I", sample)
+    ends = [*accumulate(sizes, initial=4 * count)]
+    assert ends[-1] == len(sample)
+    return [sample[a:b] for a, b in pairwise(ends)]
+
+
+def mds(folder: Path, dtype: str, column: str = "labels") -> Documents:
     found: Documents = []
     for entry in json.loads((folder / "index.json").read_text())["shards"]:
-        assert entry["column_names"] == ["labels", "tokens"]
-        labels = entry["column_encodings"][0].removeprefix("ndarray:")
+        at = entry["column_names"].index(column)
+        kind = entry["column_encodings"][at].removeprefix("ndarray:")
         for sample in samples((folder / entry["raw_data"]["basename"]).read_bytes()):
-            sizes = struct.unpack_from("<2I", sample)
-            assert 8 + sum(sizes) == len(sample)
-            width = 1 << (sample[8] & 3)
-            found.append(np.frombuffer(sample[9 + width : 8 + sizes[0]], labels).tolist())
-            assert len(found[-1]) == int.from_bytes(sample[9 : 9 + width], "little")
+            array = columns(sample, len(entry["column_names"]))[at]
+            width = 1 << (array[0] & 3)
+            found.append(np.frombuffer(array[1 + width :], kind).tolist())
+            assert len(found[-1]) == int.from_bytes(array[1 : 1 + width], "little")
     return found
 
 
-def litdata(folder: Path, dtype: str) -> Documents:
+def litdata(folder: Path, dtype: str, at: int = 1) -> Documents:
     found: Documents = []
     index = json.loads((folder / "index.json").read_text())
-    labels = {"16": "int32", "18": "int64"}[index["config"]["data_format"][1].partition(":")[2]]
+    formats = index["config"]["data_format"]
+    kind = {"16": "int32", "18": "int64"}[formats[at].partition(":")[2]]
     assert index["config"]["item_loader"] == "PyTreeLoader"
     for chunk in index["chunks"]:
         for sample in samples((folder / chunk["filename"]).read_bytes()):
-            sizes = struct.unpack_from("<2I", sample)
-            assert 8 + sum(sizes) == len(sample)
-            found.append(np.frombuffer(sample[8 + sizes[0] :], labels).tolist())
+            found.append(np.frombuffer(columns(sample, len(formats))[at], kind).tolist())
     return found
 
 

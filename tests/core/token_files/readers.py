@@ -84,7 +84,7 @@ def mds(folder: Path, dtype: str) -> Documents:
         data = (folder / entry["raw_data"]["basename"]).read_bytes()
         assert len(data) == entry["raw_data"]["bytes"]
         names = entry["column_names"]
-        assert names in (["tokens"], ["labels", "tokens"])
+        assert names == sorted(names)
         assert entry["column_encodings"][-1] == f"ndarray:{dtype}"
         (count,) = struct.unpack_from("<I", data)
         assert count == entry["samples"]
@@ -109,7 +109,7 @@ def litdata(folder: Path, dtype: str) -> Documents:
     index = json.loads((folder / "index.json").read_text())
     codes = {"int32": 16, "int64": 18, "uint16": 20}
     formats = index["config"]["data_format"]
-    is_labeled = len(formats) == 2
+    head = 4 * len(formats) if len(formats) > 1 else 0
     assert formats[0] == f"no_header_tensor:{codes[dtype]}"
     for chunk in index["chunks"]:
         data = (folder / chunk["filename"]).read_bytes()
@@ -118,13 +118,13 @@ def litdata(folder: Path, dtype: str) -> Documents:
         assert (places[0], places[-1]) == (4 + 4 * (count + 1), len(data))
         assert chunk["chunk_size"] == count
         assert chunk["chunk_bytes"] == len(data)
-        if is_labeled:
-            # Two sizes, the ids, the labels.
-            ends = [a + 8 + struct.unpack_from("<I", data, a)[0] for a in places[:-1]]
-            documents = [np.frombuffer(data[a + 8 : b], dtype).tolist() for a, b in zip(places, ends, strict=False)]
+        if head:
+            # The sizes, the ids, what is beside them.
+            ends = [a + head + struct.unpack_from("<I", data, a)[0] for a in places[:-1]]
+            documents = [np.frombuffer(data[a + head : b], dtype).tolist() for a, b in zip(places, ends, strict=False)]
         else:
             documents = [np.frombuffer(data[a:b], dtype).tolist() for a, b in pairwise(places)]
-        assert chunk["dim"] == (None if is_labeled else sum(map(len, documents)))
+        assert chunk["dim"] == (None if head else sum(map(len, documents)))
         found += documents
     return found
 

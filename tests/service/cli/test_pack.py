@@ -25,6 +25,14 @@ def test_packs_are_written_and_counted(tokd, tokenizer, examples, tmp_path):
     assert row["seq_start_id"] == [0, len(tokenizer.encode("Hello")) + 1]
 
 
+def test_a_directory_of_token_files_is_inspected_and_checked(tokd, examples, tmp_path):
+    out = str(tmp_path / "out")
+    succeed(tokd("pack", examples, "--length", "64", "-o", out, "--format", "megatron"))
+    assert "trained on" in succeed(tokd("inspect", out)).decode()
+    assert "nothing is wrong" in succeed(tokd("check", out)).decode()
+    assert_refused(tokd("pack", examples, "--length", "64", "-o", out, "--format", "mds"), "output_exists", 1)
+
+
 def test_an_example_that_is_too_long_is_named_and_can_be_split(tokd, tokenizer, examples, tmp_path):
     out, length = str(tmp_path / "out.npy"), str(len(tokenizer.encode("Hello")) + 1)
     assert_refused(tokd("pack", examples, "--length", length, "-o", out), "row_too_long", 1, "line 2 of")

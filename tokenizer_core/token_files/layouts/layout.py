@@ -27,12 +27,14 @@ class Shape:
         tokenizer: its name, where a layout writes one.
         eos: the id at the border of documents, or ``None``.
         is_labeled: whether the files say which ids are trained on.
+        is_packed: whether the files say of which members a document is made.
     """
 
     dtype: Dtype
     tokenizer: str
     eos: int | None
     is_labeled: bool = False
+    is_packed: bool = False
 
     @property
     def item(self) -> int:
@@ -65,12 +67,15 @@ class Batch:
         lengths: ids of each document.
         origins: shape (n, 2): which source of the part a document is from, and its number among those.
         trained: of all documents, one byte an id: 1 where it is trained on; empty unless ``Shape.is_labeled``.
+        members: of each document the lengths of its members, as the bytes of ``int32``; empty unless
+            ``Shape.is_packed``.
     """
 
     ids: bytes
     lengths: Lengths
     origins: npt.NDArray[np.int64]
     trained: bytes = b""
+    members: Sequence[bytes] = ()
 
 
 @dataclass(slots=True)
@@ -187,17 +192,24 @@ class FlatSink(Sink):
     mask_suffix: ClassVar[str] = ".mask"
     """Of the file beside it that says which ids are trained on: one byte an id, 1 or 0."""
 
+    members_suffix: ClassVar[str | None] = ".seq_lengths"
+    """Of the file beside it that has the lengths of all members, or ``None`` if the format has a place for them."""
+
     def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
         super().__init__(outputs, shape)
         self.piece = outputs.piece()
         self.file = outputs.open(self.piece, suffix)
         self._mask = outputs.open(self.piece, self.mask_suffix) if shape.is_labeled else None
+        beside = self.members_suffix if shape.is_packed else None
+        self._beside = None if beside is None else outputs.open(self.piece, beside)
         self._lengths: list[Lengths] = []
 
     def take(self, batch: Batch) -> None:
         self.file.write(batch.ids)
         if self._mask is not None:
             self._mask.write(batch.trained)
+        if self._beside is not None:
+            self._beside.write(b"".join(batch.members))
         self.piece.documents += len(batch.lengths)
         self.piece.tokens += int(batch.lengths.sum())
         self._lengths.append(batch.lengths)
@@ -210,6 +222,8 @@ class FlatSink(Sink):
         self.file.close()
         if self._mask is not None:
             self._mask.close()
+        if self._beside is not None:
+            self._beside.close()
 
 
 def ids_of(path: Path, shape: Shape, skip: int = 0) -> npt.NDArray[Any]:

@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.token_files.layouts.layout import Dtype, FlatSink, Layout, Outputs, Shape, Shard, Sink, ids_of
+from tokenizer_core.token_files.layouts.layout import (
+    Batch,
+    Dtype,
+    FlatSink,
+    Layout,
+    Outputs,
+    Shape,
+    Shard,
+    Sink,
+    ids_of,
+)
 
 _UINT16_BELOW = 65_500
 """Megatron-LM's own limit of a vocabulary whose ids are written in two bytes."""
@@ -24,7 +34,7 @@ _MAGIC = b"MMIDIDX\0\0"
 
 
 class Megatron(Layout):
-    """An empty document has no sequence, as in Megatron-LM."""
+    """An empty document has no sequence, as in Megatron-LM; a pack has one for each member."""
 
     names = "tokens-{number:05}{suffix}"
     dtypes = ("uint16", "int32", "int64")
@@ -50,13 +60,26 @@ class Megatron(Layout):
 
 
 class _Indexed(FlatSink):
+    members_suffix = None
+
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+        super().__init__(outputs, shape, suffix)
+        self._members: list[bytes] = []
+
+    def take(self, batch: Batch) -> None:
+        super().take(batch)
+        self._members += batch.members
+
     def finish(self) -> None:
         super().finish()
         lengths = self.lengths()
-        sequences = lengths[lengths > 0]
+        sequences, counts = lengths[lengths > 0], (lengths > 0).astype(np.int64)
+        if self.shape.is_packed:
+            sequences = np.frombuffer(b"".join(self._members), "<i4").astype(np.int64)
+            counts = np.array([len(members) // 4 for members in self._members], np.int64)
         index = self.outputs.open(self.piece, ".idx")
-        index.write(struct.pack(_HEADER, _MAGIC, 1, _CODES[self.shape.dtype], len(sequences), len(lengths) + 1))
+        index.write(struct.pack(_HEADER, _MAGIC, 1, _CODES[self.shape.dtype], len(sequences), len(counts) + 1))
         index.write(sequences.astype("<i4").tobytes())
         index.write(((sequences.cumsum() - sequences) * self.shape.item).astype("<i8").tobytes())
-        index.write(np.concatenate([np.zeros(1, "<i8"), np.cumsum(lengths > 0, dtype="<i8")]).tobytes())
+        index.write(np.concatenate([np.zeros(1, "<i8"), counts.cumsum().astype("<i8")]).tobytes())
         index.close()

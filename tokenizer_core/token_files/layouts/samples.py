@@ -35,17 +35,20 @@ class _Samples(Sink):
         self._size = self._tokens = 0
 
     @abstractmethod
-    def sample(self, ids: bytes, labels: bytes) -> bytes:
-        """Return what is written of a document; ``labels`` are empty unless the shape has them."""
+    def sample(self, columns: list[bytes]) -> bytes:
+        """Return what is written of a document: the values of ``_columns``."""
 
     def take(self, batch: Batch) -> None:
         item, start = self.shape.item, 0
-        for length in batch.lengths.tolist():
+        for number, length in enumerate(batch.lengths.tolist()):
             end = start + length
             if length:
-                ids = batch.ids[start * item : end * item]
-                trained = batch.trained[start:end]
-                self._add(self.sample(ids, self.shape.labels(ids, trained) if trained else b""), length)
+                columns = [batch.ids[start * item : end * item]]
+                if self.shape.is_labeled:
+                    columns.append(self.shape.labels(columns[0], batch.trained[start:end]))
+                if self.shape.is_packed:
+                    columns.append(batch.members[number])
+                self._add(self.sample(columns), length)
             start = end
 
     def _add(self, sample: bytes, length: int) -> None:
@@ -76,6 +79,21 @@ class _Samples(Sink):
             self._flush()
 
 
+def _columns(shape: Shape, ids: str) -> dict[str, Dtype]:
+    """Return the types of a sample's arrays by name."""
+    columns: dict[str, Dtype] = {ids: shape.dtype}
+    if shape.is_labeled:
+        columns["labels"] = shape.label_dtype
+    if shape.is_packed:
+        columns["seq_lengths"] = "int32"
+    return columns
+
+
+def _bytes_of_token(shape: Shape) -> int:
+    # The lengths of members are at most as many as the ids.
+    return sum(np.dtype(dtype).itemsize for dtype in _columns(shape, "").values())
+
+
 def _samples(path: Path) -> Iterator[memoryview]:
     data = np.memmap(path, np.uint8, "r").data
     count = int.from_bytes(data[:4], "little")
@@ -85,12 +103,12 @@ def _samples(path: Path) -> Iterator[memoryview]:
 
 
 class Mds(Layout):
-    """MosaicML's streaming dataset with a column ``tokens``, and one of ``labels`` before it."""
+    """MosaicML's streaming dataset with a column ``tokens``; what is beside them stands before them, as names sort."""
 
     names = "shard.{number:05}{suffix}"
 
     def longest(self, shape: Shape) -> int:
-        return min(2**31, _MOST_BYTES // sum(np.dtype(dtype).itemsize for dtype in _types(shape))) - 1
+        return min(2**31, _MOST_BYTES // _bytes_of_token(shape)) - 1
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
         return _MdsSink(outputs, shape)
@@ -105,28 +123,24 @@ class Mds(Layout):
         return {"index.json": json.dumps({"version": 2, "shards": entries}, sort_keys=True).encode()}
 
     def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
-        columns = 2 if shape.is_labeled else 1
+        columns = len(_columns(shape, "tokens"))
         for sample in _samples(folder / shard.files[".mds"]["name"]):
             tokens = sample[-int.from_bytes(sample[4 * columns - 4 : 4 * columns], "little") :]
             yield np.frombuffer(tokens, shape.stored, offset=1 + (1 << (tokens[0] & 3)))
 
 
 def _mds_config(shape: Shape) -> dict[str, Any]:
+    columns = _columns(shape, "tokens")
     return {
         "version": 2,
         "format": "mds",
         "compression": None,
         "hashes": [],
         "size_limit": _FILE_BYTES,
-        # In the order of their names.
-        "column_names": ["labels", "tokens"] if shape.is_labeled else ["tokens"],
-        "column_encodings": [f"ndarray:{each}" for each in _types(shape)],
-        "column_sizes": [None for _ in _types(shape)],
+        "column_names": sorted(columns),
+        "column_encodings": [f"ndarray:{columns[name]}" for name in sorted(columns)],
+        "column_sizes": [None for _ in columns],
     }
-
-
-def _types(shape: Shape) -> tuple[Dtype, ...]:
-    return (shape.label_dtype, shape.dtype) if shape.is_labeled else (shape.dtype,)
 
 
 class _MdsSink(_Samples):
@@ -136,9 +150,9 @@ class _MdsSink(_Samples):
         super().__init__(outputs, shape)
         self.config = json.dumps(_mds_config(shape), sort_keys=True).encode()
 
-    def sample(self, ids: bytes, labels: bytes) -> bytes:
-        count = len(ids) // self.shape.item
-        arrays = [_ndarray(values, count) for values in (labels, ids) if values]
+    def sample(self, columns: list[bytes]) -> bytes:
+        named = zip(_columns(self.shape, "tokens").items(), columns, strict=True)
+        arrays = [_ndarray(values, len(values) // np.dtype(dtype).itemsize) for (_, dtype), values in sorted(named)]
         return b"".join([len(array).to_bytes(4, "little") for array in arrays] + arrays)
 
 
@@ -166,7 +180,7 @@ class LitData(Layout):
         return "int32"
 
     def longest(self, shape: Shape) -> int:
-        return _MOST_BYTES // sum(np.dtype(dtype).itemsize for dtype in _types(shape)) - 2
+        return _MOST_BYTES // _bytes_of_token(shape) - 2
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
         return _LitDataSink(outputs, shape)
@@ -181,7 +195,8 @@ class LitData(Layout):
             }
             for shard in shards
         ]
-        columns = {"input_ids": shape.dtype, "labels": shape.label_dtype} if shape.is_labeled else {"": shape.dtype}
+        columns = _columns(shape, "input_ids")
+        is_tree = len(columns) > 1
         # A sample as PyTorch writes trees.
         leaf: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
         tree = {"type": "builtins.dict", "context": json.dumps([*columns]), "children_spec": [leaf] * len(columns)}
@@ -192,23 +207,24 @@ class LitData(Layout):
             "compression_batch_size": None,
             "compression_level": None,
             "data_format": [f"no_header_tensor:{self._CODES[dtype]}" for dtype in columns.values()],
-            "data_spec": json.dumps([1, tree if shape.is_labeled else leaf]),
+            "data_spec": json.dumps([1, tree if is_tree else leaf]),
             "encryption": None,
             "ipc_compression": None,
-            "item_loader": "PyTreeLoader" if shape.is_labeled else "TokensLoader",
-            "types": dict.fromkeys(columns, "tensor") if shape.is_labeled else "tensor",
+            "item_loader": "PyTreeLoader" if is_tree else "TokensLoader",
+            "types": dict.fromkeys(columns, "tensor") if is_tree else "tensor",
         }
         return {"index.json": json.dumps({"chunks": chunks, "config": config}, sort_keys=True).encode()}
 
     def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
+        columns = len(_columns(shape, "input_ids"))
         for sample in _samples(folder / shard.files[".bin"]["name"]):
             # The sizes of a dictionary's arrays stand before them.
-            ids = sample[8 : 8 + int.from_bytes(sample[:4], "little")] if shape.is_labeled else sample
+            start = 4 * columns
+            ids = sample[start : start + int.from_bytes(sample[:4], "little")] if columns > 1 else sample
             yield np.frombuffer(ids, shape.stored)
 
 
 class _LitDataSink(_Samples):
-    def sample(self, ids: bytes, labels: bytes) -> bytes:
-        if not labels:
-            return ids
-        return len(ids).to_bytes(4, "little") + len(labels).to_bytes(4, "little") + ids + labels
+    def sample(self, columns: list[bytes]) -> bytes:
+        sizes = [len(column).to_bytes(4, "little") for column in columns] if len(columns) > 1 else []
+        return b"".join(sizes + columns)

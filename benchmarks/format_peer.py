@@ -1,0 +1,197 @@
+"""Write token files with a peer's own writer, or read ours with its own reader; run in the peers' environment.
+
+``python -m benchmarks.format_peer write FORMAT EXAMPLES OUT`` and ``... read FORMAT FOLDER``. Examples are Parquet with
+``input_ids`` and perhaps ``labels``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+VOCABULARY = 50257
+IGNORED = -100
+
+
+def examples(path: Path) -> tuple[list[Any], list[Any] | None]:
+    """Read ids, and labels if there are some."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    columns = [
+        [np.asarray(row.values) for row in table.column(name)] if name in table.column_names else None
+        for name in ("input_ids", "labels")
+    ]
+    return columns[0] or [], columns[1]
+
+
+def write_megatron(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+    """As ``tools/preprocess_data.py`` does."""
+    import torch
+    from megatron.core.datasets.indexed_dataset import DType, IndexedDatasetBuilder
+
+    builder = IndexedDatasetBuilder(str(out / "tokens-00000.bin"), dtype=DType.optimal_dtype(VOCABULARY))
+    for row in ids:
+        builder.add_document(torch.from_numpy(row.astype(np.int64)), [len(row)])
+    del labels
+    builder.finalize(str(out / "tokens-00000.idx"))
+
+
+def write_ds(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+    """As ``DocumentTokenizer`` does."""
+    from datatrove.io import get_datafolder
+    from datatrove.pipeline.tokens.tokenizer import TokenizedFile
+
+    file = TokenizedFile(
+        get_datafolder(str(out)),
+        "00000_tokens.ds",
+        save_loss_metadata=labels is not None,
+        tokenizer_name_or_path="gpt2",
+        save_final_metadata=True,
+        token_size=2,
+    )
+    for at, row in enumerate(ids):
+        file.write(row.tolist(), None if labels is None else labels[at] != IGNORED)
+    file.close()
+    file.write_final_metadata()
+
+
+def write_mds(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+    """As ``MDSWriter`` does, of samples as numpy has them."""
+    from streaming import MDSWriter
+
+    columns = {"tokens": "ndarray:uint16"} | ({} if labels is None else {"labels": "ndarray:int32"})
+    with MDSWriter(out=str(out), columns=columns, exist_ok=True) as writer:
+        for at, row in enumerate(ids):
+            sample = {"tokens": row.astype(np.uint16)}
+            writer.write(sample if labels is None else sample | {"labels": labels[at].astype(np.int32)})
+
+
+def write_litdata(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+    """As ``optimize`` does, whose processes have such a writer each."""
+    import torch
+    from litdata.streaming.item_loader import TokensLoader
+    from litdata.streaming.writer import BinaryWriter
+
+    def tensor(row: Any) -> Any:
+        return torch.from_numpy(row.astype(np.int32))
+
+    writer = BinaryWriter(str(out), chunk_bytes=1 << 26, item_loader=TokensLoader() if labels is None else None)
+    for at, row in enumerate(ids):
+        writer[at] = tensor(row) if labels is None else {"input_ids": tensor(row), "labels": tensor(labels[at])}
+    writer.done()
+    writer.merge()
+    # The time of the writing is no part of the data.
+    index = json.loads((out / "index.json").read_text(encoding="utf-8"))
+    index.pop("updated_at", None)
+    (out / "index.json").write_text(json.dumps(index, sort_keys=True), encoding="utf-8")
+
+
+def write_nanogpt(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+    """As ``data/openwebtext/prepare.py`` does."""
+    array = np.memmap(out / "train.bin", np.uint16, "w+", shape=(sum(map(len, ids)),))
+    array[:] = np.concatenate(ids)
+    array.flush()
+    del labels
+
+
+def read_megatron(folder: Path) -> Iterable[Any]:
+    """Read sequences."""
+    from megatron.core.datasets.indexed_dataset import IndexedDataset
+
+    data = IndexedDataset(str(folder / "tokens-00000"))
+    return (data[at] for at in range(len(data)))
+
+
+def read_ds(folder: Path) -> Iterable[Any]:
+    """Read blocks of tokens, as nanotron does."""
+    from datatrove.utils.dataset import DatatroveFileDataset
+
+    data = DatatroveFileDataset(str(folder / "00000_tokens.ds"), seq_len=1023, token_size=2)
+    return (data[at]["input_ids"].numpy() for at in range(len(data)))
+
+
+def read_mds(folder: Path) -> Iterable[Any]:
+    """Read samples."""
+    from streaming import LocalDataset
+
+    data = LocalDataset(str(folder))
+    return (data[at]["tokens"] for at in range(len(data)))
+
+
+def read_litdata(folder: Path) -> Iterable[Any]:
+    """Read samples, or blocks of tokens if there are no labels."""
+    from litdata import StreamingDataset, TokensLoader
+
+    config = json.loads((folder / "index.json").read_text(encoding="utf-8"))["config"]
+    if config["item_loader"] == "PyTreeLoader":
+        data = StreamingDataset(str(folder))
+        return (data[at]["input_ids"].numpy() for at in range(len(data)))
+    data = StreamingDataset(str(folder), item_loader=TokensLoader(block_size=1024))
+    return (data[at].numpy() for at in range(len(data)))
+
+
+def read_parquet(folder: Path) -> Iterable[Any]:
+    """Read rows as ``datasets`` does."""
+    from datasets import load_dataset
+
+    data = load_dataset("parquet", data_files=str(folder / "*.parquet"), cache_dir=str(folder / "cache"))
+    return (np.array(row) for row in data["train"]["input_ids"])
+
+
+def read_arrow(folder: Path) -> Iterable[Any]:
+    """Read rows as ``datasets`` does."""
+    from datasets import load_from_disk
+
+    return (np.array(row) for row in load_from_disk(str(folder))["input_ids"])
+
+
+def read_nanogpt(folder: Path) -> Iterable[Any]:
+    """Read all tokens at once."""
+    return [np.memmap(folder / "train.bin", np.uint16, "r")]
+
+
+WRITERS: dict[str, Callable[[list[Any], list[Any] | None, Path], None]] = {
+    "megatron": write_megatron,
+    "ds": write_ds,
+    "mds": write_mds,
+    "litdata": write_litdata,
+    "nanogpt": write_nanogpt,
+}
+READERS: dict[str, Callable[[Path], Iterable[Any]]] = {
+    "megatron": read_megatron,
+    "ds": read_ds,
+    "mds": read_mds,
+    "litdata": read_litdata,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "nanogpt": read_nanogpt,
+}
+
+
+def digest(rows: Iterable[Any]) -> dict[str, Any]:
+    """Hash ids, whatever their type and their borders."""
+    hashed, count = hashlib.sha256(), 0
+    for row in rows:
+        hashed.update(np.ascontiguousarray(row).astype("<i8").tobytes())
+        count += len(row)
+    return {"tokens": count, "sha256": hashed.hexdigest()}
+
+
+def main() -> None:
+    """Write or read."""
+    what, name, *paths = sys.argv[1:]
+    if what == "write":
+        WRITERS[name](*examples(Path(paths[0])), Path(paths[1]))
+    else:
+        print(json.dumps(digest(READERS[name](Path(paths[0])))))
+
+
+if __name__ == "__main__":
+    main()

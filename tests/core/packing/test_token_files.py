@@ -1,0 +1,92 @@
+"""Packs in the layouts of token files: a pack is a document, with its labels and the lengths of its members."""
+
+import json
+import struct
+from itertools import accumulate, pairwise
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from tests.core.token_files.label_readers import LABEL_READERS, litdata, mds
+from tests.core.token_files.readers import READERS, wanted
+from tokenizer_core import (
+    InvalidOption,
+    PackLayout,
+    Tokenizer,
+    base_artifact,
+    check_token_files,
+    pack_files,
+    read_token_files,
+)
+
+LENGTH = 48
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    tok = Tokenizer.open(base_artifact())
+    return tok.with_roles(eos=next(iter(tok.special_tokens)))
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    examples = [{"prompt": "1 + " * (at % 5), "completion": f"{at} 東京" * (1 + at % 4)} for at in range(200)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in examples))
+    return tmp_path / "in.jsonl"
+
+
+def members(folder, layout, dtype, packs):
+    """Return the lengths of the members of every pack, as the format has them."""
+    if layout == "megatron":
+        index = (folder / "tokens-00000.idx").read_bytes()
+        _, _, _, sequences, ends = struct.unpack_from("<9sQBQQ", index)
+        lengths = np.frombuffer(index, "<i4", sequences, 34)
+        firsts = np.frombuffer(index, "<i8", ends, 34 + 12 * sequences)
+        return [lengths[a:b].tolist() for a, b in pairwise(firsts.tolist())]
+    if layout == "mds":
+        return mds(folder, dtype, "seq_lengths")
+    if layout == "litdata":
+        return litdata(folder, dtype, 2)
+    (path,) = folder.glob("*.seq_lengths")
+    lengths = np.fromfile(path, "<i4").tolist()
+    borders, found = {0: 0} | {end: at for at, end in enumerate(accumulate(lengths), 1)}, []
+    start = 0
+    for pack in packs:
+        found.append(lengths[borders[start] : borders[start + len(pack)]])
+        start += len(pack)
+    return found
+
+
+@pytest.mark.parametrize("layout", get_args(PackLayout))
+@pytest.mark.parametrize("pad", [False, True])
+def test_token_files_hold_packs(tokenizer, corpus, tmp_path, layout, pad):
+    tokenizer = tokenizer.with_roles(pad=tokenizer.settings.eos)
+    out = tmp_path / "out"
+    packs = pack_files(corpus, tokenizer, out, LENGTH, layout=layout, pad=pad, overflow="split", seed=3)
+    block = packs.block(0, len(packs))
+    cuts = [slice(a, b) for a, b in pairwise(block.token_offsets.tolist())]
+    ids, labels = ([values[cut].tolist() for cut in cuts] for values in (block.input_ids, block.labels))
+    written = read_token_files(out)
+    assert READERS[layout](out, written.dtype) == wanted(ids, layout)
+    assert LABEL_READERS[layout](out, written.dtype) == wanted(labels, layout)
+    own = [np.diff(block.cu_seqlens(at)).tolist() for at in range(len(packs))]
+    assert members(out, layout, written.dtype, ids) == own
+    assert (written.documents, written.tokens) == (len(packs), len(block.input_ids))
+    assert written.trained == sum(label != -100 for row in labels for label in row)
+    assert (written.manifest["packed"]["length"], written.manifest["shuffle"]) == (LENGTH, 3)
+    assert check_token_files(out, tokenizer).problems == ()
+    assert {len(row) for row in ids} == {LENGTH} or not pad
+
+
+def test_nothing_is_left_where_packs_cannot_be_written(tokenizer, corpus, tmp_path, monkeypatch):
+    with pytest.raises(InvalidOption, match="layout"):
+        pack_files(corpus, tokenizer, tmp_path / "out", LENGTH, layout="parquet")
+
+    def full(*_):
+        raise OSError(28, "no space is left")
+
+    monkeypatch.setattr("tokenizer_core.packing.token_files.replace", full)
+    with pytest.raises(OSError, match="no space"):
+        pack_files(corpus, tokenizer, tmp_path / "out", LENGTH, layout="mds", overflow="split")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
