@@ -338,14 +338,15 @@ def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
 
 
 def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Join small parts to blocks of ``BLOCK`` bytes or more; each byte is copied once."""
+    """Make blocks of about ``BLOCK`` bytes; those of small parts are copied once."""
     waiting: list[bytes] = []
     size = 0
     for part in parts:
         waiting.append(part)
         size += len(part)
         if size >= BLOCK:
-            yield b"".join(waiting)
+            data = b"".join(waiting)
+            yield from [data] if size < 2 * BLOCK else (data[at : at + BLOCK] for at in range(0, size, BLOCK))
             waiting, size = [], 0
     if size:
         yield b"".join(waiting)
