@@ -17,6 +17,7 @@ from tokenizer_core.errors import (
     ArtifactError,
     ArtifactNotFound,
     Cancelled,
+    ClusterFailed,
     CorpusError,
     CorpusForbidden,
     CorpusNotFound,
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.files import Files
     from tokenizer_core.corpus.reading import CorpusFormat, OnError
     from tokenizer_core.corpus.sample import sample_corpus
+    from tokenizer_core.engines.engine import Engine
+    from tokenizer_core.engines.ray import RayEngine
     from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
@@ -133,6 +136,7 @@ __all__ = [
     "BpeStyle",
     "CacheStatistics",
     "Cancelled",
+    "ClusterFailed",
     "CharacterMerges",
     "CharacterSettings",
     "ChatAnswerOptions",
@@ -157,6 +161,7 @@ __all__ = [
     "EncodedChat",
     "EncodedPair",
     "EncodingProgress",
+    "Engine",
     "EndOfText",
     "Explainer",
     "Fertility",
@@ -192,6 +197,7 @@ __all__ = [
     "PipelineConfig",
     "Point",
     "Progress",
+    "RayEngine",
     "Recipe",
     "RenderedChat",
     "RenderingOptions",
@@ -308,6 +314,8 @@ _LATER = {
         "token_files.manifest": ("TokenFiles", "is_token_files", "read_token_files"),
         "token_files.recipe": ("EndOfText", "check_encode_options"),
         "token_files.run": ("EncodingProgress", "encode_corpus"),
+        "engines.engine": ("Engine",),
+        "engines.ray": ("RayEngine",),
         "examples": ("TrainedOn",),
         "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),

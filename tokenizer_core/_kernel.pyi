@@ -592,6 +592,9 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
+    def part(self, part: int, parts: int) -> PieceCounts:
+        """Return the pieces whose hash falls to one of ``parts``, without documents and bytes; all hosts hash alike."""
+
 def block_hashes(
     ids: npt.NDArray[np.uint32], scheme: str, block_size: int, options: str
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:

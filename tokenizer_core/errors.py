@@ -30,6 +30,7 @@ TokdError
 │   │                        invalid_pattern, merge_out_of_vocab, missing_byte, unknown_format
 │   └── Unsupported          unsupported: a feature that is refused by name
 ├── Cancelled                cancelled: a training run was stopped
+├── ClusterFailed            cluster_failed: other hosts cannot do the work
 └── InternalError            internal: a bug here, reported and survived
 """
 
@@ -260,6 +261,12 @@ class Cancelled(TokdError):
     """A training run was stopped by whoever watched its progress."""
 
     codes = ("cancelled",)
+
+
+class ClusterFailed(TokdError):
+    """There is no cluster to work on, or it cannot do the work."""
+
+    codes = ("cluster_failed",)
 
 
 class InternalError(TokdError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from service.cli.encode_progress import EncodeBar
+from service.cli.engines import add_engine, engine_of
 from service.cli.options import POLICIES, Parser, add_tokenizer, place, whole_number
 from service.cli.streams import (
     CommandError,
@@ -114,6 +115,7 @@ def _add_run(parser: Parser) -> None:
     parser.add_argument(
         "--memory", type=_size, metavar="SIZE", default=128 * 10**6, help="of what is encoded at once (default: 128M)"
     )
+    add_engine(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -151,24 +153,26 @@ def run(args: argparse.Namespace) -> int:
     tokenizer = Tokenizer.open(args.tokenizer)
     bar = EncodeBar(quiet=args.quiet)
     try:
-        written = encode_corpus(
-            files,
-            tokenizer,
-            output,
-            layout=args.format,
-            eos=args.eos,
-            special_tokens=args.special_tokens,
-            dtype=None if args.dtype == "auto" else args.dtype,
-            shuffle=args.shuffle,
-            shard_bytes=args.shard_bytes,
-            messages=(args.field or "messages") if args.messages else None,
-            train_on=args.train_on,
-            resume=args.resume,
-            join=args.join,
-            threads=args.threads or 0,
-            memory=args.memory,
-            progress=bar,
-        )
+        with engine_of(args) as engine:
+            written = encode_corpus(
+                files,
+                tokenizer,
+                output,
+                layout=args.format,
+                eos=args.eos,
+                special_tokens=args.special_tokens,
+                dtype=None if args.dtype == "auto" else args.dtype,
+                shuffle=args.shuffle,
+                shard_bytes=args.shard_bytes,
+                messages=(args.field or "messages") if args.messages else None,
+                train_on=args.train_on,
+                resume=args.resume,
+                join=args.join,
+                threads=args.threads or 0,
+                memory=args.memory,
+                engine=engine,
+                progress=bar,
+            )
     except FileExistsError as error:
         raise CommandError("other_run", f"{printable(str(error.filename))}: {reason(error)}") from None
     except OSError as error:

@@ -232,7 +232,8 @@ def _local(finding: _Finding, name: str) -> Iterator[Source]:
         # A link out of the roots is refused before anything is read, and the error does not reveal its target.
         if bounds.roots and not real.holds(file):
             raise bounds.outside(str(real.leaving(file, place.beginning)), field)
-        opener = partial(bounds.open, file, field)
+        # Absolute: another process may open it.
+        opener = partial(bounds.open, file.absolute(), field)
         try:
             _, size, _ = _stamp(opener)
         except OSError as error:

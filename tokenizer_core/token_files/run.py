@@ -9,32 +9,29 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import replace as replaced
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core._kernel import DocumentEncoder
 from tokenizer_core.arguments import integer_of
 from tokenizer_core.atomic_files import replace, sweep, sync_directory
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
-from tokenizer_core.corpus.documents import Block
 from tokenizer_core.corpus.files import Files, sources
-from tokenizer_core.corpus.reading import Meter, failures
+from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.encoding_options import SpecialTokens
+from tokenizer_core.engines.engine import Call, Engine, Here
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.examples import TrainedOn
-from tokenizer_core.token_files.chats import ChatEncoder
 from tokenizer_core.token_files.claims import Claims, FileClaims
+from tokenizer_core.token_files.encoding import TaskEncoder, encode_task, keep_tokenizer, part_encoder
 from tokenizer_core.token_files.layouts import LayoutName
-from tokenizer_core.token_files.layouts.layout import Dtype, Shard, Sink
+from tokenizer_core.token_files.layouts.layout import Dtype, Shard
 from tokenizer_core.token_files.manifest import FORMAT, NAME, TokenFiles, read_token_files
-from tokenizer_core.token_files.part import PartEncoder
-from tokenizer_core.token_files.plan import Task, parts, tasks
+from tokenizer_core.token_files.plan import Task, tasks
 from tokenizer_core.token_files.recipe import SHARD_BYTES, EndOfText, Recipe, recipe_of
-from tokenizer_core.token_files.shuffle import Shuffled, seed_of
+from tokenizer_core.token_files.shuffle import seed_of
 from tokenizer_core.token_files.store import Store, joined, store_of
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -82,6 +79,7 @@ def encode_corpus(
     join: bool = False,
     threads: int = 0,
     memory: int = MEMORY,
+    engine: Engine | None = None,
     bounds: Bounds = UNBOUNDED,
     claims: Callable[[Path, Sequence[Task]], Claims] | None = None,
     progress: Callable[[EncodingProgress], object] | None = None,
@@ -104,7 +102,10 @@ def encode_corpus(
         resume: keep the parts that a stopped run has finished, and return what is there if it is whole.
         join: as ``resume``, and share the work with all runs that are given the same arguments.
         threads: 0 takes all cores; their number changes no byte.
-        memory: bytes of blocks that are encoded at the same time; one block always is.
+        memory: bytes of blocks that are encoded at the same time; one block always is. A task of ``engine`` has as
+            much.
+        engine: does the work, such as a ``RayEngine``, whose hosts share the directory of ``out`` and the files; by
+            default ``threads`` of this process.
         bounds: what the corpus may be.
         claims: makes what divides the tasks among runs, instead of files beside the output; for ``join``.
         progress: called about ten times a second; what it raises stops the run.
@@ -129,6 +130,7 @@ def encode_corpus(
         train_on=train_on,
     )
     threads = integer_of(threads, "threads", 0) or len(os.sched_getaffinity(0))
+    memory = integer_of(memory, "memory", 1)
     if os.path.lexists(place) and not (resume or join):
         raise FileExistsError(errno.EEXIST, "it is there already", str(place))
     planned = tasks(sources(files, bounds, left_out=[place, store_of(place)]), recipe)
@@ -149,9 +151,15 @@ def encode_corpus(
             if any(claimed.others()):
                 raise FileExistsError(errno.EEXIST, "another run is writing it; join it", str(place))
             sweep(store.folder)
-        with ThreadPoolExecutor(threads, "encode") as pool:
-            runner = PartEncoder(_encoder(tokenizer, recipe), recipe, pool, threads, integer_of(memory, "memory", 1))
-            _Run(recipe, planned, store, claimed, runner, Meter(bounds=bounds), progress).work()
+        run = _Run(planned, store, claimed, Meter(bounds=bounds), progress)
+        if engine is None:
+            with part_encoder(recipe, tokenizer, threads, memory) as encoder:
+                here = TaskEncoder(recipe, store, encoder, run.meter, run.add)
+                run.work(Here(), lambda task: Call(task.key, here.encode, (task,), partial(store.is_done, task)))
+        else:
+            keep_tokenizer(recipe, store, tokenizer)
+            shared = replaced(recipe, files=replaced(recipe.files, paths=()))
+            run.work(engine, partial(_shared, shared, store, memory))
         _finish(place, recipe, planned, store, claimed)
         return read_token_files(place)
     except FileNotFoundError:
@@ -165,16 +173,8 @@ def encode_corpus(
             store.tidy(is_whole=os.path.lexists(place))
 
 
-def _encoder(tokenizer: Tokenizer, recipe: Recipe) -> DocumentEncoder | ChatEncoder:
-    if recipe.chats is not None:
-        return ChatEncoder(tokenizer, recipe, recipe.chats)
-    return DocumentEncoder(
-        tokenizer,
-        recipe.special_tokens,
-        **({} if recipe.shape.eos is None else {recipe.place: recipe.shape.eos}),
-        id_bytes=recipe.shape.item,
-        skip_invalid=recipe.files.on_error == "skip",
-    )
+def _shared(recipe: Recipe, store: Store, memory: int, task: Task) -> Call:
+    return Call(task.key, encode_task, (recipe, store.folder, task, memory), partial(store.is_done, task))
 
 
 class _Run:
@@ -182,93 +182,56 @@ class _Run:
 
     def __init__(
         self,
-        recipe: Recipe,
         planned: list[Task],
         store: Store,
         claims: Claims,
-        encoder: PartEncoder,
         meter: Meter,
         progress: Callable[[EncodingProgress], object] | None,
     ) -> None:
-        self._recipe, self._planned, self._store = recipe, planned, store
-        self._claims, self._encoder, self._meter, self._progress = claims, encoder, meter, progress
+        self._planned, self._store, self._claims, self._progress = planned, store, claims, progress
         self._total = sum(task.size for task in planned)
         self._done = self._documents = self._tokens = 0
         self._next_report = 0.0
+        self.meter = meter
 
-    def work(self) -> None:
+    def work(self, engine: Engine, call_of: Callable[[Task], Call]) -> None:
         """Do tasks until all are done, by this run or by others."""
-        left = list(self._planned)
+        sizes = {task.key: task.size for task in self._planned}
+        left = self._planned
         while left:
-            waiting = []
-            for task in left:
-                if self._store.is_done(task):
-                    self._done += task.size
-                elif self._claims.take(task.key):
-                    try:
-                        # It may have been finished in between.
-                        if not self._store.is_done(task):
-                            self._encode(task)
-                    finally:
-                        self._claims.release(task.key)
-                    self._done += task.size
-                else:
-                    waiting.append(task)
-                self._meter.bytes = 0
-                self._report()
+            waiting: list[Task] = []
+            for call in engine.run(self._calls(left, waiting, call_of), lambda: self.add(0, 0)):
+                self._claims.release(call.name)
+                self._done += sizes[call.name]
+                self.meter.bytes = 0
+                if not isinstance(engine, Here):
+                    # Tasks of this process tell of every block.
+                    self.add(*self._store.totals(call.name))
             if len(waiting) == len(left):
                 time.sleep(_WAITED)
+            self.add(0, 0)
             left = waiting
         self._next_report = 0.0
-        self._report()
+        self.add(0, 0)
 
-    def _encode(self, task: Task) -> None:
-        finished = len(self._store.parts(task))
-        count = 0
-        for part, numbered in groupby(parts(task, self._recipe, self._meter), itemgetter(0)):
-            blocks = (block for _, block in numbered)
-            count = part + 1
-            if part < finished:
-                for _ in blocks:
-                    self._report()
+    def _calls(self, left: list[Task], waiting: list[Task], call_of: Callable[[Task], Call]) -> Iterator[Call]:
+        for task in left:
+            if self._store.is_done(task):
+                self._done += task.size
+            elif self._claims.take(task.key):
+                yield call_of(task)
             else:
-                self._encode_part(task, part, blocks)
-        self._check(task)
-        self._store.finish(task, count)
+                waiting.append(task)
 
-    def _encode_part(self, task: Task, part: int, blocks: Iterator[Block]) -> None:
-        recipe, outputs = self._recipe, self._store.outputs(task, part)
-        with contextlib.ExitStack() as stack:
-            stack.callback(outputs.discard)
-            sink: Sink = recipe.layout.sink(outputs, recipe.shape)
-            if recipe.shuffle is not None:
-                path, spool = self._store.spool(task)
-                stack.callback(path.unlink, missing_ok=True)
-                stack.enter_context(spool)
-                sink = Shuffled(sink, recipe.shape, spool, seed_of(recipe.shuffle, task.number, part))
-            totals = self._encoder.encode(blocks, sink, outputs.sources, self._add)
-            self._check(task)
-            self._store.publish(task, part, outputs, totals)
-
-    def _check(self, task: Task) -> None:
-        for source, stamp in zip(task.sources, task.stamps, strict=True):
-            with failures(source):
-                is_same = source.stamp() == stamp
-            if not is_same:
-                message = f"{source.name} changed while it was read; encode it again when it is complete"
-                raise InvalidCorpus(message, file=source.name)
-
-    def _add(self, documents: int, tokens: int) -> None:
+    def add(self, documents: int, tokens: int) -> None:
+        """Note what was encoded, and report now and then."""
         self._documents += documents
         self._tokens += tokens
-        self._report()
-
-    def _report(self) -> None:
         if self._progress is None or time.monotonic() < self._next_report:
             return
         self._next_report = time.monotonic() + _REPORTED
-        done = min(self._done + self._meter.bytes, self._total)
-        self._progress(EncodingProgress(done, self._total, self._documents, self._tokens, self._meter.bytes))
+        done = min(self._done + self.meter.bytes, self._total)
+        self._progress(EncodingProgress(done, self._total, self._documents, self._tokens, self.meter.bytes))
 
 
 def _whole(place: Path, recipe: Recipe, planned: list[Task]) -> TokenFiles:

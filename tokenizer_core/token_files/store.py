@@ -19,6 +19,7 @@ from tokenizer_core.atomic_files import fresh_file, replace, sync_directory
 from tokenizer_core.token_files.layouts.layout import Piece
 from tokenizer_core.token_files.part import Totals
 from tokenizer_core.token_files.plan import Task
+from tokenizer_core.token_files.recipe import Recipe
 
 _COPIED = 1 << 20
 
@@ -34,12 +35,18 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def tokenizer(self, recipe: Recipe) -> Path:
+        """Return where tasks on other hosts find the tokenizer."""
+        return self.folder / f"tokenizer-{recipe.tokenizer.removeprefix('sha256:')}"
+
     def parts(self, task: Task) -> list[dict[str, Any]]:
         """Return the markers of the first parts of a task, up to one that is missing."""
-        found: list[dict[str, Any]] = []
-        while (marker := _read(self._marker(task, len(found)))) is not None:
-            found.append(marker)
-        return found
+        return self._parts(task.key)
+
+    def totals(self, key: str) -> tuple[int, int]:
+        """Return the documents and tokens of a task."""
+        found = self._parts(key)
+        return sum(marker["documents"] for marker in found), sum(marker["tokens"] for marker in found)
 
     def is_done(self, task: Task) -> bool:
         """Return whether all parts of a task are there."""
@@ -66,7 +73,7 @@ class Store:
             "sources": totals.sources,
             "pieces": pieces,
         }
-        replace(self._marker(task, part), [json.dumps(marker).encode()])
+        replace(self._marker(task.key, part), [json.dumps(marker).encode()])
 
     def file(self, task: Task, part: int, piece: int, suffix: str) -> Path:
         """Return where a file of a part stands."""
@@ -85,8 +92,14 @@ class Store:
         if is_whole or not any(self.folder.glob("*-*.json")):
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _marker(self, task: Task, part: int) -> Path:
-        return self.folder / f"{task.key}-{part}.json"
+    def _parts(self, key: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while (marker := _read(self._marker(key, len(found)))) is not None:
+            found.append(marker)
+        return found
+
+    def _marker(self, key: str, part: int) -> Path:
+        return self.folder / f"{key}-{part}.json"
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -226,6 +226,11 @@ impl PyPieceCounts {
         });
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| exception(py, &error, None))
     }
+
+    fn part(&self, py: Python<'_>, part: u64, parts: u64) -> PyResult<Self> {
+        let part = run(py, usize::MAX, || Ok(Arc::new(self.counts.part(part, parts))));
+        part.map(|counts| Self { counts, left_out: 0 }).map_err(|error| exception(py, &error, None))
+    }
 }
 
 /// Calls Python now and then, with the merges since the last call; an exception, also one from a signal, ends the run.

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::skipped::Skipped;
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
@@ -92,6 +94,17 @@ impl Counts {
         let before = self.pieces.len();
         self.pieces.retain(|piece| keep(slice(&self.arena, piece), piece.count));
         before - self.pieces.len()
+    }
+
+    /// The pieces whose hash falls to `part` of `parts`, without documents and bytes; all hosts hash alike.
+    pub fn part(&self, part: u64, parts: u64) -> Self {
+        let mut found = Self::default();
+        for (piece, count) in self.iter().filter(|(piece, _)| xxh3_64(piece) % parts.max(1) == part) {
+            let start = found.arena.len() as u64;
+            found.arena.extend_from_slice(piece);
+            found.pieces.push(Piece { start, count, length: piece.len() as u32 });
+        }
+        found
     }
 
     /// Write the lines of the pieces in `range`, as far as there are any.
