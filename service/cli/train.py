@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli import options, train_characters, train_report
+from service.cli.engines import add_engine, engine_of
 from service.cli.options import Parser, whole_number
 from service.cli.progress import Bar
 from service.cli.streams import (
@@ -53,6 +54,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--threads", metavar="N", type=whole_number, default=0, help="for counting (default: all cores)"
     )
+    add_engine(parser)
     parser.add_argument("--resume", action="store_true", help="continue an interrupted run, or begin if there is none")
     parser.add_argument(
         "--work", type=options.place, metavar="DIR", help="where an unfinished run is kept (default: OUTPUT.run)"
@@ -105,8 +107,9 @@ def _train(
     """Do what is not done yet; what fails before anything is worth keeping leaves no work directory."""
     place = work
     try:
-        with _stopped_by_signals(), _warnings_as_lines(bar):
-            training = TrainingRun(work, wanted, progress=bar, threads=args.threads, left_out=left_out)
+        # Ray has a way of its own to end at a signal: ours comes after it.
+        with engine_of(args) as engine, _stopped_by_signals(), _warnings_as_lines(bar):
+            training = TrainingRun(work, wanted, progress=bar, threads=args.threads, left_out=left_out, engine=engine)
             _require_own(training, args)
             training.count()
             if args.save_counts is not None:

@@ -66,12 +66,17 @@ def lines_between(source: Source, start: int, stop: int, meter: Meter) -> Iterat
     """Read the lines that begin at the bytes ``start`` to ``stop`` of a file that is not packed and can be sought."""
     with failures(source), source.open() as file:
         first, last = line_from(file, start), line_from(file, stop)
-    cut = dataclasses.replace(source, open=partial(_opened, source, first, last), compression="")
+    cut = between(source, first, last)
     at, before = first, 0 if start == 0 else None
     for block in lines(cut, meter):
         yield Block(source, block, at, before)
         at += len(block)
         before = None if before is None else before + block.count(b"\n")
+
+
+def between(source: Source, start: int, stop: int) -> Source:
+    """Return the bytes ``start`` to ``stop`` of a file that is not packed and can be sought, as a file."""
+    return dataclasses.replace(source, open=partial(_opened, source, start, stop), compression="")
 
 
 def line_from(file: IO[bytes], place: int) -> int:

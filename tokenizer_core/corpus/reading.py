@@ -84,6 +84,20 @@ def compression_of(start: bytes) -> Compression:
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
 
 
+def is_packed(source: Source) -> bool:
+    """Tell whether a file is packed, whatever it is called."""
+    if source.format == "parquet":
+        return True
+    with failures(source), source.open() as file:
+        return bool(compression_of(file.read(4)) or source.compression)
+
+
+def can_seek(source: Source) -> bool:
+    """Tell whether a file can be read from any place on."""
+    with failures(source), source.open() as file:
+        return file.seekable()
+
+
 def blocks(source: Source, meter: Meter) -> Iterator[bytes]:
     """Read a file of text or lines, unpacked, in blocks of about ``BLOCK`` bytes.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import IO
 
-from tokenizer_core.corpus.reading import Meter, Source, blocks
+from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks
 
 _BORDER = re.compile(rb"[A-Za-z](?=[ \n])")
 """A letter before a space: where every named pattern ends a piece."""
@@ -60,6 +61,28 @@ class Segments:
         if not self._next:
             self._next, self._following = self._following, next(self._blocks, b"")
         return taken
+
+
+def cut_from(file: IO[bytes], place: int, cut: Cut) -> int:
+    """Return where a file is cut that is not packed and can be sought, near ``place``, or its end.
+
+    It depends on nothing but the file, the place and the rule.
+    """
+    at = file.seek(place)
+    while place and (block := _whole(file)):
+        if found := cut(block):
+            return at + found
+        at += len(block)
+    return at
+
+
+def _whole(file: IO[bytes]) -> bytes:
+    """Read a block, which is shorter only at the end of the file."""
+    parts, left = [], BLOCK
+    while left and (data := file.read(left)):
+        parts.append(data)
+        left -= len(data)
+    return b"".join(parts)
 
 
 def after_a_line(block: bytes) -> int:

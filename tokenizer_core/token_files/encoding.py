@@ -23,7 +23,7 @@ from tokenizer_core.token_files.shuffle import Shuffled, seed_of
 from tokenizer_core.token_files.store import Store
 from tokenizer_core.tokenizer import Tokenizer
 
-Report = Callable[[int, int], object]
+Report = Callable[[int, int], None]
 """Called with the documents and tokens of every block."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tokenizer_core.corpus.documents import Block, documents, lines_between
 from tokenizer_core.corpus.examples import rows_as_json
-from tokenizer_core.corpus.reading import Meter, Source, compression_of, failures
+from tokenizer_core.corpus.reading import Meter, Source, can_seek, failures, is_packed
 from tokenizer_core.errors import InvalidCorpus
 from tokenizer_core.examples import CHAT_FIELDS
 from tokenizer_core.token_files.recipe import Recipe
@@ -60,13 +60,13 @@ def tasks(found: Sequence[Source], recipe: Recipe) -> list[Task]:
 
     for source in found:
         size = source.size or 0
-        packed = _is_packed(source)
+        packed = is_packed(source)
         unpacked = size * _PACKED if packed else size
         if group and weight + unpacked > most:
             add(group)
             group, weight = [], 0
         if source.format != "text" and unpacked > most:
-            if source.format == "parquet" or packed or not _can_seek(source):
+            if source.format == "parquet" or packed or not can_seek(source):
                 add([source], is_chain=True)
             else:
                 for start in range(0, size, most):
@@ -77,19 +77,6 @@ def tasks(found: Sequence[Source], recipe: Recipe) -> list[Task]:
     if group:
         add(group)
     return planned
-
-
-def _is_packed(source: Source) -> bool:
-    """Tell whether a file is packed, whatever it is called."""
-    if source.format == "parquet":
-        return True
-    with failures(source), source.open() as file:
-        return bool(compression_of(file.read(4)) or source.compression)
-
-
-def _can_seek(source: Source) -> bool:
-    with failures(source), source.open() as file:
-        return file.seekable()
 
 
 def parts(task: Task, recipe: Recipe, meter: Meter) -> Iterator[tuple[int, Block]]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
+from tokenizer_core.corpus.documents import between, lines_before
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
-from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, lines, readable_lines, rows
-from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words
+from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, failures, lines, readable_lines, rows
+from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words, cut_from
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.training.counts import Counts, check_header, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
@@ -119,18 +121,34 @@ def count_segment(
     total: int,
 ) -> Counts:
     """Count the next segment of a file of text or lines."""
-    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    run, start = _Run(counter, files, rules, meter, total, reporter), segments.position
-    counter.begin_source(0, start, segments.lines)
+    run, start = _run_from(segments.position, segments.lines, files, rules, reporter, meter, total), segments.position
+    pieces = _finished(run, lambda: run.feed(source.format, segments.read(size)), [source], None)
+    return run.stretch(source, pieces, segments.position - start, is_last=segments.is_at_end)
 
-    def feed() -> None:
-        run.feed(source.format, segments.read(size))
 
-    pieces = _finished(run, feed, [source], None)
-    # A text is one document, which ends with its last segment.
-    documents = pieces.documents - (source.format == "text" and not segments.is_at_end)
-    unpacked, skipped = segments.position - start, run.skipped(pieces, [source])
-    return Counts(pieces, rules.config, rules.special_tokens, None, documents, pieces.bytes, unpacked, **skipped)
+def count_between(
+    source: Source, start: int, stop: int, cut: Cut, files: Files, rules: Rules, reporter: Reporter
+) -> Counts:
+    """Count a file of text or lines that is not packed and can be sought, between where it is cut near two bytes."""
+    with failures(source), source.open() as file:
+        first, last = cut_from(file, start, cut), cut_from(file, stop, cut)
+        is_last = last == file.seek(0, os.SEEK_END)
+
+    def counted(lines: int) -> Counts:
+        meter = Meter()
+        run = _run_from(first, lines, files, rules, reporter, meter, last - first)
+        parts = blocks(between(source, first, last), meter)
+        pieces = _finished(run, lambda: run.feed(source.format, parts), [source], None)
+        return run.stretch(source, pieces, last - first, is_last=is_last)
+
+    try:
+        if not (counts := counted(0)).skipped:
+            return counts
+    except CorpusError:
+        if not first:
+            raise
+    # What is wrong is named by its line in the file: only now are the lines before it counted.
+    return counted(lines_before(source, first))
 
 
 def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
@@ -140,6 +158,13 @@ def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     if source.format == "text" and files.on_error == "stop" and Counter(rules.config, threads=1).may_cut:
         return between_words(rules.special_tokens)
     return None
+
+
+def _run_from(start: int, lines: int, files: Files, rules: Rules, reporter: Reporter, meter: Meter, total: int) -> _Run:
+    """Begin to count a file in its middle."""
+    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
+    counter.begin_source(0, start, lines)
+    return _Run(counter, files, rules, meter, total, reporter)
 
 
 def _finished(
@@ -229,6 +254,13 @@ class _Run:
             self.counter.end_document()
         else:
             self.counter.end_lines()
+
+    def stretch(self, source: Source, pieces: PieceCounts, unpacked: int, *, is_last: bool) -> Counts:
+        """Return the counts of a stretch of a file."""
+        # A text is one document, which ends with its last stretch.
+        documents = pieces.documents - (source.format == "text" and not is_last)
+        special, skipped = self.rules.special_tokens, self.skipped(pieces, [source])
+        return Counts(pieces, self.rules.config, special, None, documents, pieces.bytes, unpacked, **skipped)
 
     def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:
         """Return what ``Counts`` says of lines and rows that were left out."""

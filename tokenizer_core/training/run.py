@@ -24,8 +24,10 @@ from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
+from tokenizer_core.engines.engine import Engine
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training.cluster_counts import count_over
 from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count, count_segment, count_sources, cut_of
 from tokenizer_core.training.counts import Counts, read_header, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
@@ -64,6 +66,7 @@ class TrainingRun:
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
         left_out: Sequence[str | Path] = (),
+        engine: Engine | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -75,6 +78,8 @@ class TrainingRun:
             shard_bytes: files are counted together up to this size. It changes nothing.
             left_out: files and directories below the corpus that are not part of it; the run's own
                 directory never is.
+            engine: counts files, such as a ``RayEngine``, whose hosts share ``directory`` and the files; by default
+                this process. It changes nothing.
 
         Raises:
             ArtifactError: the artifact to extend cannot be opened.
@@ -83,7 +88,9 @@ class TrainingRun:
         check_kind(recipe, Recipe, "recipe")
         check_kind(bounds, Bounds, "bounds")
         check_call(progress, "progress")
-        self._directory = place_of(directory, "directory")
+        self._engine = engine
+        # Absolute: other processes write there too.
+        self._directory = place_of(directory, "directory").absolute()
         self._recipe = recipe
         self._bounds = bounds
         self._report = progress
@@ -235,6 +242,10 @@ class TrainingRun:
         total = sum(source.size or 0 for source in found)
         reporter.progress = Progress("counting", 0, total, "bytes")
         reporter.report()
+        if self._engine is not None:
+            counted = partial(count_over, self._engine, self._counts_directory, found, files, self._rules, reporter)
+            yield from reporter.run(partial(counted, meter, shard_bytes=self._shard_bytes))
+            return
         parts = shards(found, files, self._rules, reporter.check, shard_bytes=self._shard_bytes)
         while (shard := reporter.run(partial(next, parts, None))) is not None:
             cut = cut_of(shard.sources[0], files, self._rules) if shard.is_large else None

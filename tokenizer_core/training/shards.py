@@ -26,7 +26,7 @@ class Shard:
     """Files that are counted together.
 
     Attributes:
-        key: hash of their content and of everything else that can change their counts.
+        key: hash of what names their content, and of everything else that can change their counts.
         size: bytes on the disk.
         stamps: of the files when the key was made.
         is_large: whether it is one file that is larger than a shard.
@@ -53,20 +53,30 @@ class Shard:
 
 
 def shards(
-    found: Sequence[Source], files: Files, rules: Rules, pause: Pause, *, shard_bytes: int = SHARD_BYTES
+    found: Sequence[Source],
+    files: Files,
+    rules: Rules,
+    pause: Pause,
+    *,
+    shard_bytes: int = SHARD_BYTES,
+    reads: bool = True,
 ) -> Iterator[Shard]:
-    """Put files together into shards, in the order given; ``pause`` is called now and then."""
+    """Put files together into shards, in the order given; ``pause`` is called now and then.
+
+    Args:
+        reads: name a file by its content; otherwise by its name and what tells cheaply whether it has changed.
+    """
     group: list[Source] = []
     weight = 0
     for source in found:
         size = (source.size or 0) * (_PACKED if source.compression else 1)
         if group and weight + size > shard_bytes:
-            yield _shard(group, files, rules, pause, is_large=weight > shard_bytes)
+            yield _shard(group, files, rules, pause, is_large=weight > shard_bytes, reads=reads)
             group, weight = [], 0
         group.append(source)
         weight += size
     if group:
-        yield _shard(group, files, rules, pause, is_large=weight > shard_bytes)
+        yield _shard(group, files, rules, pause, is_large=weight > shard_bytes, reads=reads)
 
 
 def texts_key(texts: Iterable[str], rules: Rules) -> str:
@@ -77,15 +87,14 @@ def texts_key(texts: Iterable[str], rules: Rules) -> str:
     return _key([digest.hexdigest()], rules)
 
 
-def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *, is_large: bool) -> Shard:
+def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *, is_large: bool, reads: bool) -> Shard:
     stamps, parts = [], []
     for source in group:
         with failures(source):
             pause()
             stamps.append(source.stamp())
-            parts.append(
-                [source.identity(pause), source.format, source.compression, files.field, files.column, files.on_error]
-            )
+            identity = source.identity(pause) if reads else f"{source.name} {stamps[-1]!r}"
+            parts.append([identity, source.format, source.compression, files.field, files.column, files.on_error])
     return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), tuple(stamps), is_large)
 
 

@@ -1,0 +1,319 @@
+"""Runs over a Ray cluster of several nodes give the bytes of one process, whatever is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.token_files.conftest import line, many_texts
+from tests.support import calls
+from tests.support.corpora import text
+from tests.support.waiting import eventually
+from tokenizer_core import (
+    ClusterFailed,
+    Files,
+    InvalidCorpus,
+    RayEngine,
+    Recipe,
+    Tokenizer,
+    TrainingRun,
+    base_artifact,
+    encode_corpus,
+)
+from tokenizer_core.engines import ray as adapter
+from tokenizer_core.engines.engine import Call
+
+pytest.importorskip("ray")
+# Ray warns of things of its own.
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=2)
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def engine(cluster: Any) -> Iterator[RayEngine]:
+    with RayEngine(cluster.address) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of all kinds: of lines that are cut, a packed one, small texts and a text that is cut."""
+    import gzip
+
+    folder = tmp_path_factory.mktemp("corpus")
+    for number in range(3):
+        (folder / f"a{number}.jsonl").write_bytes(b"".join(map(line, many_texts(1500)[number * 300 :])))
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(b"".join(map(line, many_texts(400)))))
+    for number in range(4):
+        (folder / f"c{number}.txt").write_text(text(number, 2000), encoding="utf-8")
+    (folder / "d.txt").write_text("the harbour master kept two logbooks\n" * 150_000, encoding="utf-8")
+    return folder
+
+
+def call_of(function: Any, path: Path, *more: Any) -> Call:
+    return Call(path.name, function, (path, *more), partial(Path.exists, path))
+
+
+def names(done: Iterator[Call]) -> set[str]:
+    return {call.name for call in done}
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def workers(cluster: Any) -> list[int]:
+    """Return the processes of a cluster's nodes that do calls."""
+    raylets = {
+        process.process.pid
+        for node in [cluster.head_node, *cluster.worker_nodes]
+        for process in node.all_processes.get("raylet", ())
+    }
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            is_worker = parent in raylets and b"ray::_answer" in (place / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue
+        if is_worker:
+            found.append(int(place.name))
+    return found
+
+
+def test_calls_are_done_though_their_worker_is_killed(engine: RayEngine, tmp_path: Path) -> None:
+    def kill_once() -> None:
+        found = [*tmp_path.glob("*.by-*")]
+        if len(found) == 3 and not killed:
+            killed.append(int(found[0].suffix.removeprefix(".by-")))
+            os.kill(killed[0], signal.SIGKILL)
+
+    killed: list[int] = []
+    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 1.0) for number in range(3)]
+    assert names(engine.run(wanted, kill_once)) == {"0.out", "1.out", "2.out"}
+    assert killed
+    assert len([*tmp_path.glob("*.by-*")]) == 4
+
+
+def test_calls_are_done_though_their_node_is_killed(cluster: Any, engine: RayEngine, tmp_path: Path) -> None:
+    def kill_once() -> None:
+        if len([*tmp_path.glob("*.by-*")]) == 5 and not killed:
+            killed.append(node)
+            cluster.remove_node(node, allow_graceful=False)
+
+    killed: list[Any] = []
+    node = cluster.add_node(num_cpus=2)
+    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 2.0) for number in range(6)]
+    assert len(names(engine.run(wanted, kill_once))) == 6
+    assert killed
+    # Beside the six calls at least the two that ran there.
+    assert len([*tmp_path.glob("*.by-*")]) >= 8
+
+
+def test_an_answer_that_never_comes_delays_and_no_more(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a host was cut off: Ray knows that it is gone, and says nothing of the call."""
+    monkeypatch.setattr(adapter, "LOOKED", 0.1)
+    monkeypatch.setattr(adapter, "GRACE", 0.3)
+    silent: list[Any] = []
+    wait, nodes = engine._ray.wait, engine._ray.nodes
+
+    def without_the_first(answers: list[Any], **options: Any) -> Any:
+        silent.append(answers[0]) if not silent else None
+        heard = [answer for answer in answers if answer not in silent]
+        return wait(heard, **options) if heard else (time.sleep(0.05) or [], [])
+
+    def with_one_that_goes() -> list[dict[str, Any]]:
+        is_there = time.monotonic() - begun < 1.0
+        return [*nodes(), {"NodeID": "gone", "Alive": is_there, "Resources": {}}]
+
+    begun = time.monotonic()
+    monkeypatch.setattr(engine._ray, "wait", without_the_first)
+    monkeypatch.setattr(engine._ray, "nodes", with_one_that_goes)
+    made = tmp_path / "one.out"
+    first = tmp_path / "first"
+
+    # Only its second attempt makes anything.
+    wanted = Call("one.out", calls.second_time, (made, first), partial(Path.exists, made))
+    assert names(engine.run([wanted], lambda: None)) == {"one.out"}
+    assert first.exists()
+
+
+def test_an_error_of_a_call_ends_the_run_with_its_place(engine: RayEngine, tmp_path: Path) -> None:
+    wanted = [call_of(calls.write_later, tmp_path / "slow", 60.0), call_of(calls.fail, tmp_path / "a.jsonl")]
+    with pytest.raises(InvalidCorpus, match=r"line 3 of .*a\.jsonl") as caught:
+        list(engine.run(wanted, lambda: None))
+    assert caught.value.place == {"file": str(tmp_path / "a.jsonl"), "line": 3}
+
+
+def test_a_call_that_ends_every_worker_is_given_up(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "ATTEMPTS", 2)
+    with pytest.raises(ClusterFailed, match="lost 2 workers"):
+        list(engine.run([call_of(calls.die, tmp_path / "never")], lambda: None))
+
+
+def test_a_directory_that_is_not_shared_is_named(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "UNSEEN", 0.2)
+    with pytest.raises(ClusterFailed, match="where all hosts share it"):
+        list(engine.run([call_of(calls.forget, tmp_path / "elsewhere")], lambda: None))
+
+
+def test_what_is_raised_meanwhile_ends_the_run_and_its_workers(cluster: Any, engine: RayEngine, tmp_path: Path) -> None:
+    def stop() -> None:
+        if [*tmp_path.glob("*.by-*")]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(engine.run([call_of(calls.write_later, tmp_path / "slow", 600.0)], stop))
+    (found,) = tmp_path.glob("*.by-*")
+    assert eventually(lambda: int(found.suffix.removeprefix(".by-")) not in workers(cluster))
+
+
+@pytest.mark.parametrize("layout", ["megatron", "mds"])
+def test_a_corpus_is_encoded_to_the_same_bytes_though_workers_are_killed(
+    cluster: Any, engine: RayEngine, corpus: Path, tmp_path: Path, layout: Any
+) -> None:
+    tokenizer = Tokenizer.open(base_artifact())
+    options: dict[str, Any] = {"layout": layout, "eos": "none", "shard_bytes": 30_000, "shuffle": 3}
+    files = Files(paths=tuple(sorted(corpus.glob("[abc]*"))))
+    encode_corpus(files, tokenizer, tmp_path / "whole", **options)
+    with killing(cluster, layout):
+        written = encode_corpus(files, tokenizer, tmp_path / "out", engine=engine, **options)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+    assert written.documents > 2000
+    assert not (tmp_path / ".out.parts").exists()
+
+
+class killing:  # noqa: N801 - a context
+    """Kill three workers of a cluster, one after the other."""
+
+    def __init__(self, cluster: Any, seed: object) -> None:
+        self._cluster, self._random, self._ended = cluster, random.Random(str(seed)), threading.Event()
+        self._thread = threading.Thread(target=self._kill)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _kill(self) -> None:
+        for _ in range(3):
+            self._ended.wait(self._random.random() * 0.5)
+            for process in self._random.sample(found, 1) if (found := workers(self._cluster)) else []:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+
+SETTINGS: dict[str, Any] = {"vocab_size": 400, "pattern": "gpt2", "special_tokens": ["logbooks\nthe"]}
+
+
+def trained(folder: Path, corpus: Path, **more: Any) -> TrainingRun:
+    run = TrainingRun(folder, Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS}), **more)
+    run.merge()
+    return run
+
+
+def test_counts_over_a_cluster_are_those_of_one_process(
+    cluster: Any, engine: RayEngine, corpus: Path, tmp_path: Path
+) -> None:
+    truth = trained(tmp_path / "one", corpus)
+    with killing(cluster, "counts"):
+        run = trained(tmp_path / "ray", corpus, engine=engine, shard_bytes=1 << 18)
+    assert run.report().corpus == truth.report().corpus
+    assert run.tokenizers()[0].hash == truth.tokenizers()[0].hash
+    # Large files were cut, and every part is one of several.
+    assert len([*(tmp_path / "ray" / "counts").glob("*-0-of-*.counts")]) > 20
+    truth.save_counts(tmp_path / "one.counts")
+    run.save_counts(tmp_path / "ray.counts")
+    one, ray = ((tmp_path / name).read_bytes().partition(b"\n")[2] for name in ("one.counts", "ray.counts"))
+    assert one == ray
+
+
+def test_lines_left_out_and_errors_name_the_line_of_the_file(engine: RayEngine, tmp_path: Path) -> None:
+    rows = [line(word) for word in text(1, 9000).split()]
+    rows[7000] = b'{"text": 3}\n'
+    (tmp_path / "a.jsonl").write_bytes(b"".join(rows))
+    recipe = {"corpus": {"paths": [str(tmp_path / "a.jsonl")], "on_error": "skip"}, "vocab_size": 300}
+    reports = []
+    for name, more in (("one", {}), ("ray", {"engine": engine, "shard_bytes": 1 << 16})):
+        run = TrainingRun(tmp_path / name, Recipe.from_dict(recipe), **more)
+        reports.append((run.report().skipped, run.report().first_skipped, run.report().hash))
+    assert reports[0] == reports[1]
+    assert "line 7001" in reports[1][1][0]
+    del recipe["corpus"]["on_error"]  # type: ignore[attr-defined]
+    with pytest.raises(InvalidCorpus, match="line 7001"):
+        TrainingRun(tmp_path / "bad", Recipe.from_dict(recipe), engine=engine, shard_bytes=1 << 16).count()
+
+
+DRIVER = """\
+import json, os, signal, sys, threading, time
+from pathlib import Path
+from tokenizer_core import RayEngine, Recipe, TrainingRun
+
+folder, address, corpus, made, settings = sys.argv[1:]
+
+
+def watch():
+    while len(list(Path(folder, "counts").glob("*.counts"))) < int(made):
+        time.sleep(0.005)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+with RayEngine(address) as engine:
+    run = TrainingRun(folder, Recipe.from_dict({"corpus": {"paths": [corpus]}, **json.loads(settings)}),
+                      engine=engine, shard_bytes=1 << 18)
+    threading.Thread(target=watch, daemon=True).start()
+    run.merge()
+"""
+
+
+def test_a_driver_that_is_killed_goes_on_from_what_is_there(
+    cluster: Any, engine: RayEngine, corpus: Path, tmp_path: Path
+) -> None:
+    import json
+
+    command = [sys.executable, "-c", DRIVER, str(tmp_path / "run"), cluster.address, str(corpus), "40"]
+    killed = subprocess.run([*command, json.dumps(SETTINGS)], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    counts = tmp_path / "run" / "counts"
+    # Its workers end soon; whole files alone are there.
+    made = {path: path.stat().st_mtime_ns for path in counts.glob("*-0-of-*.counts")}
+    assert made
+    run = trained(tmp_path / "run", corpus, engine=engine, shard_bytes=1 << 18)
+    assert run.report().hash == trained(tmp_path / "one", corpus).report().hash
+    assert {path: path.stat().st_mtime_ns for path in made} == made
+
+
+def test_a_cluster_that_is_not_there_is_named() -> None:
+    run = "from tokenizer_core import RayEngine\nRayEngine('127.0.0.1:9')"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
+    assert "ClusterFailed: there is no Ray cluster at 127.0.0.1:9" in done.stderr

@@ -1,0 +1,153 @@
+"""Count a corpus over an engine: a call counts a shard into parts by the hash of the piece, another adds up a part.
+
+All are files of one directory. The counts of a part are those of its pieces in the whole corpus, so that parts are only
+put together in the end, and the first of them also has the sums of what was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tokenizer_core import atomic_files
+from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.reading import Meter, Source, can_seek, is_packed
+from tokenizer_core.engines.engine import Call, Engine
+from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count_between, count_sources, cut_of
+from tokenizer_core.training.counts import read_header
+from tokenizer_core.training.progress import Progress, Reporter
+from tokenizer_core.training.shards import Shard, shards
+
+MAX_SHARDS = 4096
+"""The corpus is cut into about as many at most: every one of them has a file for every part."""
+
+MOST_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one call counts: files, or what lies between two bytes of a large one.
+
+    Attributes:
+        size: bytes on the disk.
+    """
+
+    key: str
+    shard: Shard
+    size: int
+    start: int = 0
+    stop: int | None = None
+
+
+def count_over(
+    engine: Engine,
+    directory: Path,
+    found: Sequence[Source],
+    files: Files,
+    rules: Rules,
+    reporter: Reporter,
+    meter: Meter,
+    *,
+    shard_bytes: int,
+) -> list[str]:
+    """Count files into a directory that all hosts share, and return the names of the counts, each of a part.
+
+    Counts that are there from an earlier run are not made again.
+    """
+    total = sum(source.size or 0 for source in found)
+    shard_bytes = max(shard_bytes, total // MAX_SHARDS)
+    stretches = list(_stretches(found, files, rules, reporter, shard_bytes))
+    parts = min(MOST_PARTS, 1 << max(2, (len(stretches) - 1).bit_length()))
+    firsts = {stretch.key: directory / _name(stretch.key, 0, parts) for stretch in stretches}
+    # A call is one of many at a time, so it takes one thread; its files are found already.
+    rules, plain = replace(rules, threads=1), replace(files, paths=())
+    counting = [
+        _call(stretch.key, firsts[stretch.key], count_stretch, directory, parts, stretch, plain, rules)
+        for stretch in stretches
+    ]
+    sizes, done = {stretch.key: stretch.size for stretch in stretches}, 0
+    for call in _done(engine, counting, reporter):
+        meter.unpack((read_header(firsts[call.name]) or {})["unpacked"])
+        done += sizes[call.name]
+        reporter.progress = Progress("counting", done, total, "bytes")
+    keys = json.dumps([*firsts]).encode()
+    whole = hashlib.sha256(keys).hexdigest()
+    listed = directory / f"{whole}.json"
+    atomic_files.replace(listed, [keys])
+    names = [_name(whole, part, parts) for part in range(parts)]
+    adding = [
+        _call(name, directory / name, add_part, directory / name, listed, part, parts, rules)
+        for part, name in enumerate(names)
+    ]
+    for _ in _done(engine, adding, reporter):
+        pass
+    return names
+
+
+def count_stretch(directory: Path, parts: int, stretch: Stretch, files: Files, rules: Rules) -> None:
+    """Count a stretch; the part that is written last says that all are there."""
+    shard, reporter = stretch.shard, Reporter(None)
+    if stretch.stop is None:
+        counts = count_sources(shard.sources, files, rules, reporter)
+    else:
+        (source,) = shard.sources
+        if (cut := cut_of(source, files, rules)) is None:
+            raise ValueError(f"{source.name} cannot be cut")
+        counts = count_between(source, stretch.start, stretch.stop, cut, files, rules, reporter)
+    shard.check_unchanged()
+    nothing = replace(counts, documents=0, text_bytes=0, unpacked=0, skipped=0, first_skipped=())
+    for part in reversed(range(parts)):
+        told = nothing if part else counts
+        replace(told, pieces=counts.pieces.part(part, parts)).save(directory / _name(stretch.key, part, parts))
+
+
+def add_part(path: Path, listed: Path, part: int, parts: int, rules: Rules) -> None:
+    """Add up one part of all stretches that a file lists."""
+    paths = [path.with_name(_name(key, part, parts)) for key in json.loads(listed.read_bytes())]
+    files = Files(paths=tuple(paths), format="counts")
+    counts = count_sources(sources(files), files, replace(rules, replace_invalid=False), Reporter(None))
+    headers = [read_header(each) or {} for each in paths]
+    first = [place for header in headers for place in header["first_skipped"]]
+    sums = {name: sum(header[name] for header in headers) for name in ("unpacked", "skipped")}
+    replace(counts, **sums, first_skipped=tuple(first[:MAX_SKIPPED_SHOWN])).save(path)
+
+
+def _stretches(
+    found: Sequence[Source], files: Files, rules: Rules, reporter: Reporter, shard_bytes: int
+) -> Iterator[Stretch]:
+    for shard in shards(found, files, rules, reporter.check, shard_bytes=shard_bytes, reads=False):
+        source = shard.sources[0]
+        if not shard.is_large or cut_of(source, files, rules) is None or is_packed(source) or not can_seek(source):
+            yield Stretch(shard.key, shard, shard.size)
+            continue
+        for start in range(0, shard.size, shard_bytes):
+            stop = min(start + shard_bytes, shard.size)
+            yield Stretch(f"{shard.key}-{start}-{stop}", shard, stop - start, start, stop)
+
+
+def _call(name: str, made: Path, function: Callable[..., None], *arguments: Any) -> Call:
+    return Call(name, function, arguments, partial(_is_there, made))
+
+
+def _done(engine: Engine, calls: Sequence[Call], reporter: Reporter) -> Iterator[Call]:
+    """Do calls, and return each when it is done, those of earlier runs first."""
+    left = []
+    for call in calls:
+        if call.is_done():
+            yield call
+        else:
+            left.append(call)
+    yield from engine.run(left, reporter.check)
+
+
+def _is_there(path: Path) -> bool:
+    return read_header(path) is not None
+
+
+def _name(key: str, part: int, parts: int) -> str:
+    return f"{key}-{part}-of-{parts}.counts"
