@@ -17,6 +17,14 @@ def write_later(path: Path, seconds: float) -> None:
     path.write_text("made")
 
 
+def write_after(path: Path, released: Path) -> None:
+    """Say which process makes a file, and make it when another one is there."""
+    path.with_suffix(f".by-{os.getpid()}").touch()
+    while not released.exists():
+        time.sleep(0.02)
+    path.write_text("made")
+
+
 def fail(path: Path) -> None:
     """Find a mistake in a file."""
     raise InvalidCorpus(f"line 3 of {path} is wrong", file=str(path), line=3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ from typing import Any, Self
 
 from tokenizer_core.engines.engine import Call
 from tokenizer_core.errors import ClusterFailed, InvalidOption, TokdError
+
+REACHED = 20.0
+"""Seconds that a cluster has to take a connection."""
 
 AHEAD = 2
 """Calls given to Ray at a time for each of its processors."""
@@ -73,6 +77,7 @@ class RayEngine:
             # Ray would tell its makers of every cluster that it starts.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             try:
+                _reach(address)
                 self._ray.init(address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
             except (OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as error:
                 reason = str(error).partition("\n")[0]
@@ -198,6 +203,13 @@ def _answer(
     except (TokdError, OSError) as error:
         return error
     return None
+
+
+def _reach(address: str | None) -> None:
+    """Connect once to a cluster: Ray itself waits for minutes for one that is not there."""
+    host, colon, port = (address or os.environ.get("RAY_ADDRESS", "")).rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
 
 
 def _ray() -> Any:
