@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, chats, corpus, encode, families, memory, serving, train
+from benchmarks import beside, chats, corpus, encode, families, formats, memory, serving, train
 from benchmarks.corpora import missing
 
 RUNS = {
@@ -16,6 +16,7 @@ RUNS = {
     "memory": memory.main,
     "families": families.main,
     "corpus": corpus.main,
+    "formats": formats.main,
 }
 
 

@@ -33,6 +33,7 @@ WANTED = {
     "train": (_MIXED, "corpora/zh.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),
+    "formats": (_MIXED, "vocabs/gpt2_tokenizer.json"),
     "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
 }

@@ -1,6 +1,7 @@
-"""Encode a corpus as llm.c's script does it, with another library; run in the peers' own environment.
+"""Encode a corpus with another program; run in the peers' own environments.
 
-``python -m benchmarks.corpus_worker LIBRARY SOURCE OUT VOCABULARIES WORKERS``
+``python -m benchmarks.corpus_worker PROGRAM SOURCE OUT VOCABULARIES WORKERS``: llm.c's script with ``tiktoken`` or
+``tokenizers``, ``megatron`` as Megatron-LM's ``preprocess_data.py``, or ``datatrove``.
 """
 
 from __future__ import annotations
@@ -64,14 +65,51 @@ def write(path: Path, tokens: Any) -> None:
         file.write(tokens.tobytes())
 
 
+def megatron(source: Path, folder: Path, vocabs: str, workers: int) -> None:
+    """Encode as Megatron-LM's script does: lines over a pool, one builder."""
+    import torch
+    from megatron.core.datasets.indexed_dataset import DType, IndexedDatasetBuilder
+
+    builder = IndexedDatasetBuilder(str(folder / "text_document.bin"), dtype=DType.optimal_dtype(END_OF_TEXT + 1))
+    with multiprocessing.Pool(workers, prepare, ("tokenizers", vocabs)) as pool:
+        for ids in pool.imap(encoded, texts(source), 32):
+            # Its token stands behind a document.
+            builder.add_document(torch.from_numpy(np.roll(ids, -1).astype(np.int64)), [len(ids)])
+    builder.finalize(str(folder / "text_document.idx"))
+
+
+def datatrove(source: Path, folder: Path, vocabs: str, workers: int) -> None:
+    """Encode with a task a file, so that the documents stand in their order."""
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.tokens import DocumentTokenizer
+
+    vocabulary = str(Path(vocabs) / "gpt2_tokenizer.json")
+    end = "<|endoftext|>"
+    writer = DocumentTokenizer(str(folder), vocabulary, eos_token=end, shuffle_documents=False)
+    steps = [JsonlReader(str(source)), writer]
+    tasks = len(list(source.iterdir()))
+    LocalPipelineExecutor(steps, tasks=tasks, workers=workers, logging_dir=f"{folder}-logs").run()
+
+
 def main() -> None:
-    """Encode, and write full files as they come."""
-    library, source, out, vocabs, workers = sys.argv[1:]
+    """Encode."""
+    program, source, out, vocabs, workers = sys.argv[1:]
     folder = Path(out)
     folder.mkdir()
+    if program == "megatron":
+        megatron(Path(source), folder, vocabs, int(workers))
+    elif program == "datatrove":
+        datatrove(Path(source), folder, vocabs, int(workers))
+    else:
+        llmc(program, Path(source), folder, vocabs, int(workers))
+
+
+def llmc(library: str, source: Path, folder: Path, vocabs: str, workers: int) -> None:
+    """Write full files as they come."""
     tokens, count, shard = np.empty(SHARD, np.uint16), 0, 0
-    with multiprocessing.Pool(int(workers), prepare, (library, vocabs)) as pool:
-        for ids in pool.imap(encoded, texts(Path(source)), CHUNK):
+    with multiprocessing.Pool(workers, prepare, (library, vocabs)) as pool:
+        for ids in pool.imap(encoded, texts(source), CHUNK):
             while count + len(ids) > SHARD:
                 room = SHARD - count
                 tokens[count:] = ids[:room]

@@ -184,6 +184,14 @@ def digest(rows: Iterable[Any]) -> dict[str, Any]:
     return {"tokens": count, "sha256": hashed.hexdigest()}
 
 
+def agreement(found: dict[str, Any], rows: list[Any]) -> str:
+    """Say whether a reader has found the ids of these rows; of blocks of one length, what fills none is missing."""
+    ids = np.concatenate(rows)
+    if len(ids) - 1024 >= found["tokens"]:
+        return f"{found['tokens']} tokens of {len(ids)}"
+    return "equal" if digest([ids[: found["tokens"]]]) == found else "unequal"
+
+
 def main() -> None:
     """Write or read."""
     what, name, *paths = sys.argv[1:]

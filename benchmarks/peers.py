@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from benchmarks.contenders import CONTENDERS
 from benchmarks.corpora import ROOT
@@ -18,9 +19,37 @@ CHATS = ("jinja2", "transformers")
 NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
-def pip_install(*packages: str) -> bool:
+WRITERS = {
+    "datatrove": ("datatrove[io,processing]", "datasets", "litdata", "torch", "zstandard"),
+    "mosaicml-streaming": ("mosaicml-streaming", "pyarrow"),
+}
+"""Environments of writers of token files: the two want other releases of one package."""
+
+
+def writer(package: str) -> Path:
+    """Return the Python that has a writer of token files."""
+    return PEERS / (package if package in WRITERS else "datatrove") / "bin" / "python"
+
+
+def prepare_writers() -> None:
+    """Make the environments of writers: several GB, for they need PyTorch."""
+    for name, packages in WRITERS.items():
+        python = writer(name)
+        if (PEERS / name / "installed").exists():
+            continue
+        print(f"installing {name} into {python.parent.parent.relative_to(ROOT)}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", PEERS / name], check=True)
+        # The files of Megatron-LM need none of what it depends on but PyTorch.
+        without = () if name != "datatrove" else ("megatron-core",)
+        if pip_install(*packages, python=python) and (not without or pip_install("--no-deps", *without, python=python)):
+            (PEERS / name / "installed").touch()
+        else:
+            print(f"{name} does not install here: left out", file=sys.stderr)
+
+
+def pip_install(*packages: str, python: Path = PYTHON) -> bool:
     """Install ready wheels; tell whether all of it worked."""
-    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
     return subprocess.run([*command, *packages], check=False, stdout=sys.stderr).returncode == 0
 
 

@@ -17,7 +17,8 @@ CHECKOUT = {
     "train": "training beside tokenizers, gigatoken, rustbpe and sentencepiece, merges proven equal",
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
-    "corpus": "encode a corpus into training files beside llm.c's script with tiktoken and tokenizers",
+    "corpus": "encode a corpus into training files beside llm.c's script, Megatron and datatrove, tokens proven equal",
+    "formats": "token files beside those of the peers' own writers, byte by byte, and through their readers",
     "chats": "chats to ids beside transformers, and over HTTP, ids proven equal",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",
 }

@@ -128,17 +128,18 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         InvalidCorpus: a line has more than ``LINE_BYTES``.
     """
     parts: list[bytes] = []
-    size, before = 0, 0
+    size = read = 0
     for block in blocks(source, meter):
         if end := block.rfind(b"\n") + 1:
             # Parts of a long line are joined once: repeated joining would take quadratic time.
             whole = b"".join((*parts, block[:end]))
             yield whole
-            before += whole.count(b"\n")
+            read += len(whole)
             parts, size = [], 0
         parts.append(block[end:])
         size += len(block) - end
         if size > LINE_BYTES:
+            before = _lines_within(source, read)
             raise InvalidCorpus(
                 f"line {before + 1} of {source.name} has more than {LINE_BYTES} bytes, as no piece has; count anew, "
                 "with a pattern or shorter documents",
@@ -148,6 +149,15 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         pause()
     if size:
         yield b"".join(parts)
+
+
+def _lines_within(source: Source, size: int) -> int:
+    """Count the lines in the first bytes of a file: read again, for nobody else needs their number."""
+    count = 0
+    for block in blocks(source, Meter()):
+        count += block.count(b"\n", 0, max(size, 0))
+        size -= len(block)
+    return count
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:

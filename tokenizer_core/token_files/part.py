@@ -95,7 +95,22 @@ class PartEncoder:
         Raises:
             InvalidCorpus: with the file, and the line or row.
         """
-        totals, reading = Totals(), _Reading(names)
+        totals = Totals()
+        with ThreadPoolExecutor(1, "hash") as hasher:
+            reading = _Reading(names, hasher)
+            self._write(reading, blocks, sink, totals, report)
+            sink.finish()
+            totals.sources = reading.described()
+        return totals
+
+    def _write(
+        self,
+        reading: _Reading,
+        blocks: Iterable[Block],
+        sink: Sink,
+        totals: Totals,
+        report: Callable[[int, int], None],
+    ) -> None:
         origin_of: dict[int, int] = {}
         for block, source, (ids, lengths, skipped, first, trained) in self._encoded(reading.of(blocks)):
             tokens = int(lengths.sum())
@@ -116,9 +131,6 @@ class PartEncoder:
             totals.tokens += tokens
             totals.trained += trained.count(1)
             report(len(lengths), tokens)
-        sink.finish()
-        totals.sources = reading.described()
-        return totals
 
     def _encoded(self, blocks: Iterator[tuple[Block, int]]) -> Iterator[tuple[Block, int, Encoded]]:
         waiting: deque[tuple[Block, int, Future[Encoded]]] = deque()
@@ -200,10 +212,11 @@ def _named(error: TokdError, block: Block) -> TokdError:
 
 
 class _Reading:
-    """Hashes what is read of every file."""
+    """Hashes what is read of every file, in a thread of its own: it takes half as long as the rest of the reading."""
 
-    def __init__(self, names: list[str]) -> None:
-        self._names = names
+    def __init__(self, names: list[str], hasher: ThreadPoolExecutor) -> None:
+        self._names, self._hasher = names, hasher
+        self._last: Future[None] | None = None
         self._digests: list[tuple[dict[str, Any], Any]] = []
 
     def of(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
@@ -216,7 +229,10 @@ class _Reading:
                 self._digests.append(({"name": last.name, "first": max(block.start, 0), "read": 0}, hashlib.sha256()))
             facts, digest = self._digests[-1]
             if isinstance(block.content, bytes):
-                digest.update(block.content)
+                # One block at a time, so that no more are held.
+                if self._last is not None:
+                    self._last.result()
+                self._last = self._hasher.submit(digest.update, block.content)
                 facts["read"] += len(block.content)
             else:
                 for text in block.content:
@@ -228,4 +244,6 @@ class _Reading:
             yield block, len(self._digests) - 1
 
     def described(self) -> list[dict[str, Any]]:
+        if self._last is not None:
+            self._last.result()
         return [facts | {"sha256": digest.hexdigest()} for facts, digest in self._digests]
