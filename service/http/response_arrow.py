@@ -1,4 +1,4 @@
-"""Bulk encoding in Apache Arrow's stream format: a column of texts in, columns of ids and spans out.
+"""Bulk encoding in Apache Arrow's stream format: columns of texts and second texts in, columns of ids and spans out.
 
 Options of a request stand in the schema's metadata, under ``tokd``, as the JSON that ``/encode`` takes. pyarrow is an
 extra, and large: it is imported with the first request that needs it.
@@ -25,7 +25,10 @@ OPTIONS = b"tokd"
 _FILE = b"ARROW1"
 """What Arrow's other format begins with, where batches can be read in any order."""
 
-_COLUMNS = ("ids", "count", "spans")
+_TEXTS = ("text", "text_pair")
+"""The columns of a request, of which the second may be missing."""
+
+_COLUMNS = ("ids", "count", "spans", "type_ids", "sequence_ids")
 
 
 def is_there() -> bool:
@@ -38,7 +41,7 @@ def _wrong(what: str) -> ServiceError:
 
 
 def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -> EncodeRequest:
-    """Read a stream with one column ``text`` into the request it means; nothing in it is trusted.
+    """Read a stream of texts, and of second texts if it has any, into the request it means; nothing in it is trusted.
 
     Args:
         parse: reads the options.
@@ -50,17 +53,20 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
     import pyarrow as pa
 
     try:
-        schema, texts = _read(pa, body, max_items)
+        schema, columns = _read(pa, body, max_items)
     except StopIteration:
         raise _wrong("it holds no schema") from None
     except (pa.ArrowException, ValueError, OSError, EOFError, struct.error) as error:
         raise _wrong(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     options = _options(schema, parse)
-    given = options.model_fields_set & {"text", "messages"}
+    given = options.model_fields_set & {"text", "messages", *columns}
     if given:
         name = min(given)
-        raise ServiceError("invalid_option", f"{name} stands among the options; texts come in the column text", name)
-    return options.model_copy(update={"text": texts})
+        column = name if name in columns else "text"
+        raise ServiceError(
+            "invalid_option", f"{name} stands among the options; texts come in the column {column}", name
+        )
+    return options.model_copy(update=columns)
 
 
 def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequest:
@@ -83,7 +89,7 @@ def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequ
         raise
 
 
-def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
+def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[str]]]:
     if body.startswith(_FILE):
         raise _wrong("it is a file of Arrow; write it in the stream format")
     source = pa.BufferReader(body)
@@ -93,10 +99,12 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
         # pyarrow checks a message as what it says it is and would read any as a schema: memory beside the body's.
         raise _wrong("it does not begin with a schema")
     schema = pa.ipc.read_schema(first)
-    if schema.names != ["text"] or schema.types[0] not in (pa.string(), pa.large_string(), pa.string_view()):
+    kinds = (pa.string(), pa.large_string(), pa.string_view())
+    if schema.names not in ([*_TEXTS[:1]], [*_TEXTS]) or not {*schema.types} <= {*kinds}:
         found = ", ".join(f"{quote(field.name)}: {str(field.type)[:40]}" for field in list(schema)[:3]) or "no column"
-        raise _wrong(f"it must have one column, text, of type string, and has {found}; cast it to string")
-    texts: list[str] = []
+        wanted = "one column, text, and text_pair behind it for pairs, of type string"
+        raise _wrong(f"it must have {wanted}, and has {found}; cast it to string")
+    texts: dict[str, list[str]] = {name: [] for name in schema.names}
     room = len(body)
     for message in _rest(messages):
         if message.type != "record batch":
@@ -104,18 +112,20 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, list[str]]:
         if _is_compressed(message.metadata.to_pybytes()):
             raise _wrong("its batches are compressed; write them with compression=None")
         batch = pa.ipc.read_record_batch(message, schema)
-        if batch.num_rows > max_items - len(texts):
+        if batch.num_rows > max_items - len(texts["text"]):
             raise ServiceError("too_many_items", f"there are more than {max_items} items; send fewer", "text")
         batch.validate(full=True)
-        column = batch.column(0)
-        if column.type == pa.string_view():
-            # Views may overlap: a small stream could stand for any number of bytes.
-            room -= _viewed_bytes(column)
-            if room < 0:
-                raise _wrong("its views of text overlap; cast the column to string")
-        if column.null_count:
-            raise ServiceError("invalid_type", "this must be a string", f"text[{_first_null(column, len(texts))}]")
-        texts.extend(column.to_pylist())
+        for (name, taken), column in zip(texts.items(), batch.columns, strict=True):
+            if column.type == pa.string_view():
+                # Views may overlap: a small stream could stand for any number of bytes.
+                room -= _viewed_bytes(column)
+                if room < 0:
+                    raise _wrong("its views of text overlap; cast the column to string")
+            if column.null_count:
+                raise ServiceError(
+                    "invalid_type", "this must be a string", f"{name}[{_first_null(column, len(taken))}]"
+                )
+            taken.extend(column.to_pylist())
     end = source.tell()
     if end < len(body):
         raise _wrong(f"it ends at byte {end} and the body at {len(body)}; send one stream")
@@ -194,9 +204,12 @@ def _column(pa: Any, name: str, values: list[Any]) -> Any:
         return pa.array(values, pa.uint32())
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum([len(value) for value in values], out=offsets[1:])
-    empty = np.zeros((0, 2) if name == "spans" else 0, np.uint32)
-    whole = np.concatenate([empty, *values]).astype(np.uint32, copy=False)
-    items = pa.array(whole.reshape(-1), pa.uint32())
+    if name == "sequence_ids":
+        items = pa.array([id for value in values for id in value[:]], pa.uint32())
+    else:
+        empty = np.zeros((0, 2) if name == "spans" else 0, np.uint32)
+        whole = np.concatenate([empty, *values]).astype(np.uint32, copy=False)
+        items = pa.array(whole.reshape(-1), pa.uint32())
     if name == "spans":
         items = pa.FixedSizeListArray.from_arrays(items, 2)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)

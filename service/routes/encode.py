@@ -229,7 +229,7 @@ def _encode_pairs(
     _refuse_parts(request, CHAT_PARTS, "chats; send messages")
     tokenizer = loaded.tokenizer
     parts = request.parts
-    if "parts" not in request.model_fields_set and writer is write:
+    if "parts" not in request.model_fields_set and writer is not response_binary.write:
         parts = (*parts, *PAIR_PARTS)
     side = request.truncation_side or tokenizer.settings.truncation_side
     encoded = encode_pairs(

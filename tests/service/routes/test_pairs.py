@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
+import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
 from service.client import Client
+from service.http import media
 from service.schemas.answers import EncodeAnswer, OffsetsAnswer
 from tests.service.conftest import MakeClient, RunServer
 from tests.service.problems import assert_problem
@@ -107,11 +110,41 @@ def test_many_and_long_pairs_leave_the_event_loop_and_are_equal(client: TestClie
     assert answer["ids"] == [framed.encode_pair("a fox", seconds[0]).ids.tolist()] * 300
 
 
-@pytest.mark.parametrize("accept", ["application/octet-stream", "application/vnd.apache.arrow.stream"])
-def test_pairs_travel_as_bytes(client: TestClient, accept: str) -> None:
-    body = {"text": ["a fox"], "text_pair": ["dog"]}
-    answer = client.post("/encode", json=body, headers={"accept": accept})
-    assert (answer.status_code, answer.headers["content-type"]) == (200, accept)
+def test_pairs_travel_as_bytes(client: TestClient) -> None:
+    answer = client.post("/encode", json={"text": ["a fox"], "text_pair": ["dog"]}, headers={"accept": media.OCTETS})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, media.OCTETS)
+
+
+def stream(texts: list[str], seconds: list[str | None], options: str = "{}") -> bytes:
+    schema = pa.schema([("text", pa.string()), ("text_pair", pa.string())], metadata={"tokd": options})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_table(pa.table([texts, seconds], schema=schema), max_chunksize=3)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def test_pairs_are_columns_of_arrow(client: TestClient) -> None:
+    body = {"text": TEXTS, "text_pair": SECONDS, "max_length": 6}
+    expected = client.post("/encode", json=body).json()
+    bulk = stream(TEXTS, SECONDS, '{"max_length": 6}')
+    for sent in ({"json": body}, {"content": bulk, "headers": {"content-type": media.ARROW}}):
+        headers = {**sent.get("headers", {}), "accept": media.ARROW}
+        answer = client.post("/encode", **{**sent, "headers": headers})
+        assert answer.headers["content-type"] == media.ARROW, answer.text
+        found = pa.ipc.open_stream(answer.content).read_all()
+        assert found.column_names == ["ids", "count", "type_ids", "sequence_ids"]
+        assert {name: found.column(name).to_pylist() for name in found.column_names} == {
+            name: expected[name] for name in found.column_names
+        }
+
+
+def test_second_texts_of_arrow_are_checked(client: TestClient) -> None:
+    def post(body: bytes) -> httpx.Response:
+        return client.post("/encode", content=body, headers={"content-type": media.ARROW})
+
+    assert_problem(post(stream(["a", "b"], ["c", None])), "invalid_type", "text_pair[1]")
+    twice = post(stream(["a"], ["c"], '{"text_pair": ["b"]}'))
+    assert assert_problem(twice, "invalid_option", "text_pair")["detail"].endswith("the column text_pair")
 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
