@@ -16,7 +16,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
-from tokenizer_core.formats import files, hf_gpt2
+from tokenizer_core.formats import files, hf_vocab_merges
 from tokenizer_core.formats.added import given_ids, has_byte_fallback, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
@@ -64,7 +64,8 @@ def read(path: str | Path) -> TokenizerParts:
             f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
         )
     model_config = files.read_optional(path / MODEL_CONFIG)
-    parts = hf_gpt2.parse(vocab, merges, with_class(found, model_config, hf_gpt2.BY_MODEL))
+    beside = with_class(found, model_config, hf_vocab_merges.BY_MODEL)
+    parts = parse(*hf_vocab_merges.document(vocab, merges, beside))
     found |= {} if model_config is None else {MODEL_CONFIG: model_config}
     return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
 

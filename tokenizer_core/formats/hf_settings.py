@@ -65,8 +65,9 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     _check_added_tokens_json(load(beside, ADDED), known)
     _check_prefix_space(fields, config)
     _check_bert(fields, config)
-    _check_frame(fields, config, {role: known[literal] for role, literal in roles.items() if literal is not None})
-    template, named = _templates(beside, fields)
+    named = roles | {role: extra.get(f"{role}_token") for role in ("cls", "sep")}
+    _check_frame(fields, config, {role: known[literal] for role, literal in named.items() if literal is not None})
+    template, templates = _templates(beside, fields)
     settings = dataclasses.replace(
         defaults,
         bos=roles["bos"],
@@ -74,7 +75,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         pad=roles["pad"] or defaults.pad,
         unk=roles["unk"] or defaults.unk,
         chat_template=template,
-        named_templates=named,
+        named_templates=templates,
         generation=read_generation(beside),
     )
     if fields.has("padding_side"):
@@ -198,6 +199,9 @@ def _check_frame(fields: Fields, config: PipelineConfig, ids: Mapping[str, int])
     for role, around in (("bos", config.prefix_ids), ("eos", config.suffix_ids)):
         key = f"add_{role}_token"
         asked = fields.peek(key)
+        if asked is False and ids.get(role) == ids.get({"bos": "cls", "eos": "sep"}[role]):
+            # It stands there in its other role, as in DeBERTa.
+            continue
         if asked is not None and asked is not (ids.get(role) in around):
             raise InvalidArtifact(
                 f"{key} contradicts the post-processor of tokenizer.json; save the tokenizer again with transformers, "

@@ -79,7 +79,9 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
     if len(vocab) != len(entries):
         raise Unsupported("two tokens have the same bytes, and tokenizer.json has no way to say that", field="vocab")
     outside = list(given_ids(len(vocab), config.added_tokens, lambda token: token.content in vocab))
-    if any(given != {token.id} for _, token, given in outside):
+    # The unknown token is looked up among the entries.
+    unk = getattr(config.model, "unk", None)
+    if any(given != {token.id} or token.id == unk for _, token, given in outside):
         vocab |= {token.content: token.id for _, token, _ in outside}
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
     texts |= {token.id: token.content for token in config.added_tokens}

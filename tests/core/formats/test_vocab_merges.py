@@ -134,7 +134,7 @@ def test_added_tokens_of_such_a_directory_keep_their_ids_and_flags(tmp_path):
 
 @pytest.mark.parametrize(
     ("config", "code"),
-    [({"tokenizer_class": "RobertaTokenizer"}, "unsupported"), ({"eos_token": "<absent>"}, "invalid_file")],
+    [({"tokenizer_class": "WhisperTokenizer"}, "unsupported"), ({"eos_token": "<absent>"}, "invalid_file")],
 )
 def test_a_directory_that_needs_guessing_is_refused(config, code, tmp_path):
     (tmp_path / "vocab.json").write_bytes(VOCAB)
