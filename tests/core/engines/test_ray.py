@@ -43,10 +43,13 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings(
 def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
+    # As Ray has it, its workers would wait for all other tests.
+    os.environ["RAY_worker_niceness"] = "0"
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.add_node(num_cpus=2)
     yield cluster
     cluster.shutdown()
+    del os.environ["RAY_worker_niceness"]
 
 
 @pytest.fixture(scope="module")
