@@ -45,8 +45,14 @@ def cluster() -> Iterator[Any]:
 
     # As Ray has it, its workers would wait for all other tests.
     os.environ["RAY_worker_niceness"] = "0"
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    cluster.add_node(num_cpus=2)
+    try:
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster.add_node(num_cpus=2)
+    except Exception as error:
+        # Ray gives a node 30 seconds, whatever else a machine does.
+        if "timed out during startup" in str(error):
+            pytest.skip(f"Ray does not start: {error}")
+        raise
     yield cluster
     cluster.shutdown()
     del os.environ["RAY_worker_niceness"]
