@@ -44,9 +44,9 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     # As Ray has it, its workers would wait for all other tests.
-    os.environ["RAY_worker_niceness"] = "0"
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {"worker_niceness": 0}}
     try:
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster = Cluster(initialize_head=True, head_node_args=head)
         cluster.add_node(num_cpus=2)
     except Exception as error:
         # Ray gives a node 30 seconds, whatever else a machine does.
@@ -55,7 +55,6 @@ def cluster() -> Iterator[Any]:
         raise
     yield cluster
     cluster.shutdown()
-    del os.environ["RAY_worker_niceness"]
 
 
 @pytest.fixture(scope="module")
