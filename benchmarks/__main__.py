@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, chats, corpus, encode, families, formats, memory, serving, train
+from benchmarks import beside, chats, corpus, encode, families, formats, memory, models, serving, train
 from benchmarks.corpora import missing
 
 RUNS = {
     "http": serving.main,
     "chats": chats.main,
     "train": train.main,
+    "models": models.main,
     "beside": beside.main,
     "memory": memory.main,
     "families": families.main,

@@ -31,6 +31,7 @@ WANTED = {
     "http": (_CL100K, _ENGLISH),
     "chats": (_CL100K, _ENGLISH, "templates"),
     "train": (_MIXED, "corpora/zh.txt"),
+    "models": (_MIXED, _ENGLISH, "corpora/ja.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),
     "formats": (_MIXED, "vocabs/gpt2_tokenizer.json"),

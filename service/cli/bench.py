@@ -15,6 +15,7 @@ CHECKOUT = {
     "encode": "encode, decode, count and offsets beside tiktoken, tokenizers, gigatoken and others, ids proven equal",
     "http": "requests a second and latencies of the service, beside a plain FastAPI service",
     "train": "training beside tokenizers, gigatoken, rustbpe and sentencepiece, merges proven equal",
+    "models": "training WordPiece, Unigram and SentencePiece's BPE beside other trainers, results checked",
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
     "corpus": "encode a corpus into training files beside llm.c's script, Megatron and datatrove, tokens proven equal",

@@ -1,0 +1,138 @@
+"""``python -m benchmarks models``: train other models than byte-level BPE beside the peers, results checked first."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine, peers, report
+from benchmarks.corpora import data_dir
+from benchmarks.model_trainers import MODELS
+from benchmarks.train import TIME_LIMIT, mixed
+from benchmarks.trainers import SEPARATOR
+
+SIZES = {"english": 8_000, "ja": 16_000, "20 MB": 32_000, "200 MB": 32_000}
+SHORT = ("english",)
+HELD_OUT = {"english": 10, "ja": 10, "20 MB": 50, "200 MB": 500}
+"""One of so many lines or documents is kept for the comparison of results."""
+
+
+def write_corpora(folder: Path, names: tuple[str, ...]) -> None:
+    """Write each corpus, and what is held out of it, as documents without line feeds."""
+    limits = {"20 MB": 20_000_000, "200 MB": 1 << 40}
+    for name in names:
+        if name in limits:
+            texts = [" ".join(text.split("\n")) for text in mixed(limits[name])]
+        else:
+            texts = (data_dir() / "corpora" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+        texts = [text for text in texts if text.strip()]
+        step = HELD_OUT[name]
+        parts = {"txt": [text for at, text in enumerate(texts) if at % step], "held": texts[::step]}
+        for end, kept in parts.items():
+            (folder / f"{name}.{end}").write_text(SEPARATOR.join(kept), encoding="utf-8", newline="")
+
+
+def run(*arguments: str) -> dict[str, Any]:
+    """Run ``benchmarks.model_trainers`` in a fresh process."""
+    command = [str(peers.PYTHON), "-m", "benchmarks.model_trainers", *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=peers.environment(), check=False, timeout=3 * TIME_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return {"failure": f"over {3 * TIME_LIMIT} s"}
+    if done.returncode != 0:
+        return {"failure": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    line: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return line
+
+
+def measure(folder: Path, model: str, corpus: str, rounds: int) -> dict[str, dict[str, Any]]:
+    """Run all trainers of a model in turn, and keep the fastest run of each, with what its result is worth."""
+    best: dict[str, dict[str, Any]] = {}
+    ours = folder / "tokd.json"
+    for _ in range(rounds):
+        for name in MODELS[model]:
+            output = folder / f"{name}.json"
+            first = [str(ours)] if model == "WordPiece" and name != "tokd" else []
+            line = run("train", model, name, str(folder / f"{corpus}.txt"), str(SIZES[corpus]), str(output), *first)
+            if "failure" in line or name not in best or line["seconds"] < best[name]["seconds"]:
+                best[name] = line
+    for name, line in best.items():
+        if "failure" in line:
+            continue
+        output = folder / f"{name}.json"
+        if model == "WordPiece":
+            texts = [[text for text, _ in json.loads(path.read_text("utf-8"))["entries"]] for path in (ours, output)]
+            line["equal"] = texts[0] == texts[1]
+        else:
+            line |= run("score", model, str(output), str(folder / f"{corpus}.held"))
+    return best
+
+
+def shown(line: dict[str, Any], ours: dict[str, Any]) -> list[str]:
+    """Write the cells of one trainer; tokens and likelihood beside ours."""
+    if "failure" in line:
+        return [str(line["failure"])[:40], ""]
+    cost = f"{line['seconds']:.1f} / {line['cpu_seconds']:.1f} / {line['megabytes']:.0f}"
+    if "equal" in line:
+        return [cost, "the same entries" if line["equal"] else "other entries"]
+    told = f"{line['tokens']:,} ({ours['tokens'] / line['tokens']:.4f})" if "tokens" in ours else f"{line['tokens']:,}"
+    return [cost, told + (f", {line['likelihood']:.4f}" if "likelihood" in line else "")]
+
+
+def table(document: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    on = document["machine"]
+    lines = [
+        f"Wall seconds / processor seconds / peak MB of the process, the fastest of {document['rounds']} runs in turn,"
+        f" each in a fresh process; {on['cores']} cores of {on['cpu']}, Python {on['python']}.",
+        "Results: tokens of held-out text (tokd's, divided by these), and the mean log-likelihood of a character.",
+        "",
+        report.row(["model", "corpus, entries", "trainer", "cost", "result"]),
+        report.row(["---"] * 5),
+    ]
+    for case, cells in document["results"].items():
+        model, _, corpus = case.partition(": ")
+        for name, line in cells.items():
+            lines.append(report.row([model, corpus, name, *shown(line, cells["tokd"])]))
+    return "\n".join(lines)
+
+
+def main(*, short: bool) -> int:
+    """Measure, write ``results/models.json`` and ``.md``, print the table; fail if a result of tokd is worse."""
+    peers.prepare()
+    rounds = 1 if short else 2
+    names = SHORT if short else tuple(SIZES)
+    results: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        write_corpora(folder, names)
+        for corpus in names:
+            for model in MODELS:
+                print(f"training {model} on {corpus}", file=sys.stderr)
+                cells = measure(folder, model, corpus, rounds if corpus != "200 MB" else 1)
+                results[f"{model}: {corpus}, {SIZES[corpus]:,}"] = cells
+    document = {"machine": machine.describe(), "rounds": rounds, "results": results}
+    text = table(document)
+    if not short:
+        report.write("models", document, text)
+    print(text)
+    return int(any(map(is_worse, results.values())))
+
+
+def is_worse(cells: dict[str, dict[str, Any]]) -> bool:
+    """Tell whether tokd failed, has other entries, half a percent more tokens than anybody else, or less likelihood."""
+    ours = cells["tokd"]
+    if "failure" in ours or any(line.get("equal") is False for line in cells.values()):
+        return True
+    others = [line for line in cells.values() if "tokens" in line]
+    return any(
+        ours["tokens"] > 1.005 * line["tokens"] or line.get("likelihood", -math.inf) > ours.get("likelihood", math.inf)
+        for line in others
+    )
