@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -131,8 +130,6 @@ def is_worse(cells: dict[str, dict[str, Any]]) -> bool:
     ours = cells["tokd"]
     if "failure" in ours or any(line.get("equal") is False for line in cells.values()):
         return True
-    others = [line for line in cells.values() if "tokens" in line]
-    return any(
-        ours["tokens"] > 1.005 * line["tokens"] or line.get("likelihood", -math.inf) > ours.get("likelihood", math.inf)
-        for line in others
-    )
+    best = max((line["likelihood"] for line in cells.values() if "likelihood" in line), default=None)
+    tokens = [line["tokens"] for line in cells.values() if "tokens" in line]
+    return ours.get("likelihood") != best or any(1000 * ours["tokens"] > 1005 * count for count in tokens)

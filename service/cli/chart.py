@@ -33,13 +33,17 @@ class Axis:
 
     @classmethod
     def over(cls, label: str, values: Sequence[float], *, logarithmic: bool = False) -> Axis:
-        """Take in all values; a logarithmic scale leaves out what is not above 0."""
+        """Take in all values and end at round ones; a logarithmic scale leaves out what is not above 0."""
         taken = [value for value in values if value > 0] if logarithmic else [0.0, *values]
         lowest, highest = min(taken, default=0.0), max(taken, default=1.0)
         if logarithmic:
             lowest, highest = 10 ** math.floor(math.log10(lowest or 1)), 10 ** math.ceil(math.log10(highest or 1))
             highest = max(highest, lowest * 10)
-        return cls(label, lowest, highest if highest > lowest else lowest + 1, logarithmic)
+        highest = highest if highest > lowest else lowest + 1
+        if not logarithmic:
+            step = _step(lowest, highest)
+            lowest, highest = step * math.floor(lowest / step), step * math.ceil(highest / step)
+        return cls(label, lowest, highest, logarithmic)
 
     def share(self, value: float) -> float:
         """Return the position of a value on the scale, 0 to 1."""
@@ -53,11 +57,16 @@ class Axis:
         if self.logarithmic:
             powers = range(round(math.log10(self.lowest)), round(math.log10(self.highest)) + 1)
             return [10.0**power for power in powers[:: max(1, math.ceil(len(powers) / 10))]]
-        rough = (self.highest - self.lowest) / 6
-        unit = 10 ** math.floor(math.log10(rough))
-        step = min((unit * factor for factor in (1, 2, 5, 10)), key=lambda step: abs(step - rough))
+        step = _step(self.lowest, self.highest)
         first = math.ceil(self.lowest / step)
         return [step * index for index in range(first, math.floor(self.highest / step) + 1)]
+
+
+def _step(lowest: float, highest: float) -> float:
+    """Return the round distance of some six values."""
+    rough = (highest - lowest) / 6
+    unit = 10.0 ** math.floor(math.log10(rough))
+    return min((unit * factor for factor in (1, 2, 5, 10)), key=lambda step: abs(step - rough))
 
 
 def number(value: float) -> str:

@@ -94,6 +94,7 @@ def document(
         "against": None if against is None else {"name": against.name, "hash": against.hash, "fertility": others[0]},
         "frequencies": [list(point) for point in thinned(list(enumerate(report.frequencies, 1)))],
         "timeline": [list(point) for point in thinned(report.timeline)],
+        "curve": [list(point) for point in thinned(report.curve)],
     }
     return found | {"advice": advice(found)}
 
@@ -115,6 +116,11 @@ def files(document: Mapping[str, Any]) -> dict[str, str]:
         counts = chart.Axis.over("occurrences of the pair", [count for _, count in frequencies], logarithmic=True)
         merges = chart.Axis.over("merge", [merge for merge, _ in frequencies], logarithmic=True)
         found["frequencies.svg"] = chart.lines("How often each merged pair occurred", merges, counts, {"": frequencies})
+    sizes = [(merges, 1 / per_byte) for merges, per_byte in document["curve"] if merges and per_byte]
+    if sizes:
+        merges = chart.Axis.over("merges", [merges for merges, _ in sizes], logarithmic=True)
+        size = chart.Axis.over("bytes a token of the corpus; more cost less", [size for _, size in sizes])
+        found["compression.svg"] = chart.lines("What more merges are worth", merges, size, {"": sizes})
     timeline = [(0.0, 0.0), *((seconds, merges) for seconds, merges in document["timeline"])]
     across = chart.Axis.over("seconds", [seconds for seconds, _ in timeline])
     up = chart.Axis.over("merges", [merges for _, merges in timeline])
@@ -208,7 +214,8 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def files_of_plots(document: Mapping[str, Any]) -> list[str]:
     """Return the names of the plots that there are."""
-    return (["frequencies.svg"] if document["frequencies"] else []) + ["merges.svg"]
+    charts = (("frequencies", "frequencies.svg"), ("curve", "compression.svg"), ("timeline", "merges.svg"))
+    return [name for key, name in charts if document[key] or key == "timeline"]
 
 
 def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:

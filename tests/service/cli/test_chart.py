@@ -61,6 +61,13 @@ def test_any_values_have_a_scale_and_few_ticks(values, logarithmic):
     assert all(0 <= axis.share(value) <= 1 for value in values if value > 0)
 
 
+@pytest.mark.parametrize(("values", "last"), [([0, 7700], 8000), ([6.6], 7), ([0.24, 0.03], 0.25), ([5, 10], 10)])
+def test_a_plain_scale_ends_at_a_round_value_that_is_labelled(values, last):
+    axis = chart.Axis.over("n", values)
+    assert axis.highest == pytest.approx(last)
+    assert axis.ticks()[-1] == pytest.approx(last)
+
+
 def test_names_cannot_break_the_file():
     drawn = chart.bars('<&"\x00\x1b]>', {"</svg>\u202e": 1.0}, "<s>")
     assert ElementTree.fromstring(drawn).tag == f"{SVG}svg"

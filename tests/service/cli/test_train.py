@@ -68,7 +68,7 @@ def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
     page = Path("r/report.md").read_text()
     assert "| de | " in page
     assert tokenizer.hash in page
-    for plot in ("fertility.svg", "frequencies.svg", "merges.svg"):
+    for plot in ("fertility.svg", "frequencies.svg", "compression.svg", "merges.svg"):
         assert plot in page
         assert ElementTree.parse(f"r/{plot}").getroot().tag.endswith("svg")
     assert "english" in json.loads(Path("r0/report.json").read_text())["fertility"]
