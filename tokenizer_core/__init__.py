@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from tokenizer_core.pairs import EncodedPair, Truncation
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.token_files.checking import TokenFilesReport, check_token_files
+    from tokenizer_core.token_files.claims import ClaimsOf
     from tokenizer_core.token_files.layouts import LayoutName
     from tokenizer_core.token_files.layouts.layout import Dtype
     from tokenizer_core.token_files.manifest import TokenFiles, is_token_files, read_token_files
@@ -144,6 +145,7 @@ __all__ = [
     "ChatRenderer",
     "ChatRoute",
     "CheckReport",
+    "ClaimsOf",
     "ClusterFailed",
     "Comparison",
     "ContentFormat",
@@ -308,6 +310,7 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
+        "token_files.claims": ("ClaimsOf",),
         "token_files.checking": ("TokenFilesReport", "check_token_files"),
         "token_files.layouts": ("LayoutName",),
         "token_files.layouts.layout": ("Dtype",),

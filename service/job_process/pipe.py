@@ -1,14 +1,16 @@
 """Two pipes of lines between a training process and its worker.
 
-The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share)
-and, once, that the artifact may be put into place (``go``). When its pipe ends, or that time comes, another worker may
-have the job, so the process kills itself. The process writes lines of JSON.
+The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share),
+the answer to each claim of a part (``claim yes``, ``claim no`` or ``claim leave``) and, once, that the result may be
+put into place (``go``). When its pipe ends, or that time comes, another worker may have the job, so the process kills
+itself. The process writes lines of JSON.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import select
 import signal
 import threading
@@ -31,11 +33,16 @@ class Watchdog:
         self._descriptor = descriptor
         self._until = until
         self._may_publish = threading.Event()
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def wait_to_publish(self) -> None:
         """Wait until the worker allows it; if it never does, this process is killed while it waits."""
         self._may_publish.wait()
+
+    def answer(self) -> str:
+        """Wait for the answer to a claim; if it never comes, this process is killed while it waits."""
+        return self._answers.get()
 
     def _watch(self) -> None:
         rest = b""
@@ -49,6 +56,8 @@ class Watchdog:
             for line in lines:
                 if line == b"go":
                     self._may_publish.set()
+                elif line.startswith(b"claim "):
+                    self._answers.put(line.removeprefix(b"claim ").decode("ascii"))
                 else:
                     self._until = float(line.removeprefix(b"until "))
         os.kill(os.getpid(), signal.SIGKILL)
@@ -77,7 +86,11 @@ class MessageWriter:
 
     def progress(self, **progress: Any) -> None:
         """Say how far the phase is, a few times a second."""
+        self.sometimes(progress=progress)
+
+    def sometimes(self, **message: Any) -> None:
+        """Write one message, unless another such one was written just now."""
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
             self._last_progress = now
-            self.send(progress=progress)
+            self.send(**message)

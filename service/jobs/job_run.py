@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from service.job_process.control import renice
 from service.jobs.interface import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import DISK_FULL, JobLimits
+from service.jobs.parts import Parts
 from service.jobs.states import Event, Kind, Stage
 from tokenizer_core import TimeLeft
 
@@ -58,12 +59,15 @@ class WorkerContext:
     """The configuration that all attempts of one worker share.
 
     Args:
+        name: of the worker.
         files: holds a directory for each job.
         targets: where results of a kind are published.
         stopping: returns whether the worker is stopping.
     """
 
+    name: str
     leases: Leases
+    parts: Parts
     limits: JobLimits
     files: Path
     targets: Mapping[Kind, Path]
@@ -71,13 +75,13 @@ class WorkerContext:
     commands: Mapping[Kind, Sequence[str]]
 
 
-def attempt(context: WorkerContext, lease: Lease) -> None:
+def attempt(context: WorkerContext, lease: Lease, kind_of_run: type[Attempt] | None = None) -> None:
     """Do a job, and leave it finished, back in the queue, or with the worker that has it by now."""
     directory = context.files / lease.job.id
     try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            run = _Attempt(context, lease, directory)
+            run = (kind_of_run or Attempt)(context, lease, directory)
             run.target.mkdir(parents=True, exist_ok=True)
             with run.process():
                 outcome = run.watch()
@@ -97,17 +101,21 @@ def attempt(context: WorkerContext, lease: Lease) -> None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-Outcome = Artifact | JobError | None
-"""The outcome of a process; ``None`` if it died without a message."""
+Outcome = Artifact | JobError | Literal["left"] | None
+"""The outcome of a process; ``left`` of one that only helped, ``None`` if it died without a message."""
 
 
-class _Attempt:
+class Attempt:
+    """One run of a job's process."""
+
+    order_name = "order.json"
+
     def __init__(self, context: WorkerContext, lease: Lease, directory: Path) -> None:
-        self._context = context
-        self._lease = lease
+        self.context = context
+        self.lease = lease
         self._directory = directory
         self.target = context.targets[lease.job.kind]
-        self._progress: JobProgress | None = None
+        self.progress: JobProgress | None = None
         self._phase_from: tuple[float, int] | None = None
         self._time_left = TimeLeft()
         self._began = time.monotonic()
@@ -116,19 +124,23 @@ class _Attempt:
     @contextmanager
     def process(self) -> Iterator[None]:
         """Run the process for as long as the context lasts."""
-        order = self._directory / "order.json"
-        order.write_text(json.dumps(self._order()), encoding="utf-8")
-        command = [*self._context.commands[self._lease.job.kind], str(order)]
+        order = self._directory / self.order_name
+        order.write_text(json.dumps(self.order()), encoding="utf-8")
+        command = [*self.context.commands[self.lease.job.kind], str(order)]
         self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        renice(self._process.pid, self._context.limits.nice)
+        renice(self._process.pid, self.context.limits.nice)
         try:
             yield
         finally:
             _end(self._process)
             for pipe in (self._process.stdin, self._process.stdout):
                 _pipe(pipe).close()
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give back what the process held beside its job."""
 
     def watch(self) -> Outcome:
         """Read what the process writes and keep the lease, until the process ends or something ends the job."""
@@ -151,29 +163,30 @@ class _Attempt:
                     return None
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
-                    outcome = self._handle(json.loads(line))
+                    outcome = self.handle(json.loads(line))
                     if outcome is not None:
                         return outcome
 
     def end(self, outcome: Outcome) -> None:
         """Record how the process ended."""
-        lease, leases = self._lease, self._context.leases
+        lease, leases = self.lease, self.context.leases
         if isinstance(outcome, Artifact):
-            self._retry_while_leased(lambda: leases.succeed(lease, outcome))
+            self.retry_while_leased(lambda: leases.succeed(lease, outcome))
             _log.info("job %s has succeeded: %s", lease.job.id, outcome.hash)
         elif isinstance(outcome, JobError):
-            self._retry_while_leased(lambda: leases.fail(lease, outcome))
+            self.retry_while_leased(lambda: leases.fail(lease, outcome))
             _log.info("job %s has failed: %s", lease.job.id, outcome.code)
         else:
             how = _exit_reason(self._process.returncode)
             _log.error("job %s: its process died: %s", lease.job.id, how)
             if lease.job.attempts >= leases.max_attempts:
-                self._retry_while_leased(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
+                self.retry_while_leased(lambda: leases.fail(lease, leases.crashed(f"the last time by {how}")))
             else:
-                self._retry_while_leased(lambda: leases.give_back(lease, crashed=True))
+                self.retry_while_leased(lambda: leases.give_back(lease, crashed=True))
 
-    def _order(self) -> dict[str, Any]:
-        context, job = self._context, self._lease.job
+    def order(self) -> dict[str, Any]:
+        """Say what the process is to do."""
+        context, job = self.context, self.lease.job
         return context.limits.order(context.files) | {
             "recipe": {name: value for name, value in job.recipe.items() if name != EXTENDS_AS},
             "name": job.name,
@@ -183,7 +196,7 @@ class _Attempt:
         }
 
     def _until(self) -> float:
-        return self._lease.until - _MARGIN * self._context.leases.seconds
+        return self.lease.until - _MARGIN * self.context.leases.seconds
 
     def _heartbeat(self) -> JobError | None:
         """Renew the lease; return what ends the job.
@@ -191,43 +204,53 @@ class _Attempt:
         Raises:
             LeaseLost, Stopped
         """
-        if self._context.stopping():
+        if self.context.stopping():
             raise Stopped
         try:
-            self._lease = self._context.leases.renew(self._lease, self._progress)
+            self.renew()
         except JobsUnavailable:
             # If the store does not come back, the process ends by itself when the lease does.
-            if time.monotonic() >= self._lease.until:
+            if time.monotonic() >= self.lease.until:
                 raise
         else:
-            self._send(f"until {self._until():.3f}")
-        limits = self._context.limits
+            self.send(f"until {self._until():.3f}")
+        limits = self.context.limits
         return (
             limits.over_time(time.monotonic() - self._began)
             or limits.over_memory(self._process.pid)
             or limits.over_disk((self._directory, self.target))
         )
 
-    def _handle(self, message: dict[str, Any]) -> Outcome:
-        leases, lease = self._context.leases, self._lease
+    def renew(self) -> None:
+        """Keep the job for another while.
+
+        Raises:
+            LeaseLost, JobsUnavailable
+        """
+        self.lease = self.context.leases.renew(self.lease, self.progress)
+
+    def handle(self, message: dict[str, Any]) -> Outcome:
+        """Do what a message of the process says; return its outcome if it is the last one."""
+        leases, lease = self.context.leases, self.lease
         if (phase := message.get("phase")) is not None:
-            self._progress = self._phase_from = None
+            self.progress = self._phase_from = None
             self._time_left = TimeLeft()
             # A job that was committing when its worker died stays what it is until it is committed.
             if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:
-                self._retry_while_leased(lambda: leases.advance(lease, _PHASES[phase]))
+                self.retry_while_leased(lambda: leases.advance(lease, _PHASES[phase]))
         elif (progress := message.get("progress")) is not None:
-            self._progress = self._with_rate(JobProgress(**progress))
+            self.progress = self.with_rate(JobProgress(**progress))
         elif "ready" in message:
-            self._retry_while_leased(lambda: leases.advance(lease, Event.COMMIT))
-            self._send("go")
+            self.retry_while_leased(lambda: leases.advance(lease, Event.COMMIT))
+            self.send("go")
         elif (published := message.get("published")) is not None:
             return Artifact(**published)
         elif (failed := message.get("failed")) is not None:
             return JobError(**failed)
         return None
 
-    def _with_rate(self, progress: JobProgress) -> JobProgress:
+    def with_rate(self, progress: JobProgress) -> JobProgress:
+        """Add how fast the phase goes."""
         now = time.monotonic()
         if self._phase_from is None or progress.done < self._phase_from[1]:
             self._phase_from = now, progress.done
@@ -236,19 +259,20 @@ class _Attempt:
         left = self._time_left.at(now, progress.done, progress.total, progress.unit)
         return replace(progress, rate=rate, seconds_left=None if left is None else round(left, 1))
 
-    def _retry_while_leased(self, write: Callable[[], None]) -> None:
+    def retry_while_leased(self, write: Callable[[], None]) -> None:
         """Write a change; while the store cannot be reached, try again until the lease runs out."""
         while True:
             try:
                 write()
             except JobsUnavailable:
-                if time.monotonic() >= self._lease.until:
+                if time.monotonic() >= self.lease.until:
                     raise
                 time.sleep(HEARTBEAT_SECONDS)
             else:
                 return
 
-    def _send(self, line: str) -> None:
+    def send(self, line: str) -> None:
+        """Write a line to the process."""
         # A process that does not read ends when its lease does; one that died is seen at its other pipe.
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(_pipe(self._process.stdin).fileno(), line.encode("ascii") + b"\n")

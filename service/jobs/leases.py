@@ -111,7 +111,7 @@ class Leases:
         news = case((JOBS.c.progress.is_distinct_from(written), 1), else_=0)
         kept = (
             update(JOBS)
-            .where(_held(lease), _RUNNING)
+            .where(held(lease), _RUNNING)
             .values(
                 lease_until=Now() + self.seconds,
                 progress=written,
@@ -189,7 +189,7 @@ class Leases:
 
     def _change(self, lease: Lease, event: Event, **values: object) -> None:
         with self.database.write() as connection:
-            if connection.execute(changed(event, **values).where(_held(lease))).one_or_none() is None:
+            if connection.execute(changed(event, **values).where(held(lease))).one_or_none() is None:
                 raise LeaseLost
 
 
@@ -200,5 +200,6 @@ def _padded(text: str) -> str:
 _ENDED = {"finished_at": Now(), "worker": None, "lease_until": None, "progress": None}
 
 
-def _held(lease: Lease) -> ColumnElement[bool]:
+def held(lease: Lease) -> ColumnElement[bool]:
+    """Return what is true of the job of a lease that nobody else has taken since."""
     return and_(JOBS.c.id == lease.job.id, JOBS.c.fence == lease.fence)

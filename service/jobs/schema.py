@@ -73,10 +73,8 @@ PARTS = Table(
     Column("size", BigInteger, nullable=False),
     Column("read", BigInteger, nullable=False, default=0),
     Column("is_done", Boolean, nullable=False, default=False),
-    Column("attempts", Integer, nullable=False, default=0),
     Column("worker", String),
     Column("lease_until", Float),
-    UniqueConstraint("job_id", "key"),
 )
 
 STATUS = [column for column in JOBS.c if column.name != "recipe"]

@@ -10,14 +10,17 @@ import signal
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from service.job_process.control import ignore_hangup
+from service.jobs.encode_run import EncodingAttempt, help_with
 from service.jobs.interface import JobsUnavailable
-from service.jobs.job_run import COMMANDS, WorkerContext, attempt
+from service.jobs.job_run import COMMANDS, Attempt, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
+from service.jobs.parts import Parts
 from service.jobs.states import Kind
 from service.jobs.store import JobStore, is_id
 from service.registry.trained_tokenizers import encoded_directory, trained_directory
@@ -48,9 +51,13 @@ class Worker:
         self._leases = Leases(self._store.database, seconds=settings.lease_seconds, max_attempts=settings.job_attempts)
         self._keep_jobs, self._keep_seconds = settings.keep_jobs, settings.keep_days * _DAY
         self._stop = threading.Event()
+        # Jobs that this worker failed to help with; those of long ago have ended.
+        self._passed_over: deque[str] = deque(maxlen=100)
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._context = WorkerContext(
+            name=self.name,
             leases=self._leases,
+            parts=Parts(self._store.database, self.name, seconds=settings.lease_seconds),
             limits=JobLimits(settings),
             files=self._store.directory,
             targets={Kind.TRAIN: trained_directory(settings), Kind.ENCODE: encoded_directory(settings)},
@@ -85,16 +92,25 @@ class Worker:
         self._store.close()
 
     def work(self) -> bool:
-        """Do one job, if there is one.
+        """Do one job, or help with one that has parts to share, if there is one.
 
         Raises:
             JobsUnavailable
         """
         lease = self._leases.take(self.name)
         if lease is None:
-            return False
+            return self._help()
         _log.info("job %s: attempt %d", lease.job.id, lease.job.attempts)
-        attempt(self._context, lease)
+        attempt(self._context, lease, EncodingAttempt if lease.job.kind is Kind.ENCODE else Attempt)
+        return True
+
+    def _help(self) -> bool:
+        job = self._context.parts.unattended(self._passed_over)
+        if job is None:
+            return False
+        _log.info("job %s: help", job.id)
+        if not help_with(self._context, job):
+            self._passed_over.append(job.id)
         return True
 
     def sweep(self) -> None:
@@ -106,6 +122,7 @@ class Worker:
         for job_id in self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds):
             # Only the job says where token files are; artifacts are found by their hash.
             shutil.rmtree(self._context.targets[Kind.ENCODE] / job_id, ignore_errors=True)
+        self._context.parts.sweep()
         directory = self._context.files
         if not directory.is_dir():
             return

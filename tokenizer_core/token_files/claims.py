@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -36,6 +36,10 @@ class Claims(Protocol):
 
     def close(self) -> None:
         """Give all claims back."""
+
+
+ClaimsOf = Callable[[Mapping[str, int], Callable[[str], bool]], Claims]
+"""Makes claims from the sizes of tasks by their keys, and from what tells whether a task is done."""
 
 
 class FileClaims:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from functools import partial
@@ -24,7 +24,7 @@ from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.engines.engine import Call, Engine, Here
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.examples import TrainedOn
-from tokenizer_core.token_files.claims import Claims, FileClaims
+from tokenizer_core.token_files.claims import Claims, ClaimsOf, FileClaims
 from tokenizer_core.token_files.encoding import TaskEncoder, encode_task, keep_tokenizer, part_encoder
 from tokenizer_core.token_files.layouts import LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, Shard
@@ -81,7 +81,7 @@ def encode_corpus(
     memory: int = MEMORY,
     engine: Engine | None = None,
     bounds: Bounds = UNBOUNDED,
-    claims: Callable[[Path, Sequence[Task]], Claims] | None = None,
+    claims: ClaimsOf | None = None,
     progress: Callable[[EncodingProgress], object] | None = None,
 ) -> TokenFiles:
     """Encode every document of files, in the order of their names, into a new directory.
@@ -107,7 +107,8 @@ def encode_corpus(
         engine: does the work, such as a ``RayEngine``, whose hosts share the directory of ``out`` and the files; by
             default ``threads`` of this process.
         bounds: what the corpus may be.
-        claims: makes what divides the tasks among runs, instead of files beside the output; for ``join``.
+        claims: divides the tasks among runs that join, in place of files beside the output. It is given the size of
+            each task by its key, and what tells whether one is done. Who puts all into place claims ``finish``.
         progress: called about ten times a second; what it raises stops the run.
 
     Raises:
@@ -142,7 +143,7 @@ def encode_corpus(
         raise FileExistsError(errno.EEXIST, message, str(store.folder))
     with contextlib.suppress(FileExistsError):
         store.folder.mkdir()
-    claimed = FileClaims(store.folder) if claims is None else claims(store.folder, planned)
+    claimed = FileClaims(store.folder) if claims is None else _claimed(claims, planned, store)
     try:
         if os.path.lexists(place):
             # Another run has finished meanwhile.
@@ -175,6 +176,11 @@ def encode_corpus(
 
 def _shared(recipe: Recipe, store: Store, memory: int, task: Task) -> Call:
     return Call(task.key, encode_task, (recipe, store.folder, task, memory), partial(store.is_done, task))
+
+
+def _claimed(claims: ClaimsOf, planned: list[Task], store: Store) -> Claims:
+    by_key = {task.key: task for task in planned}
+    return claims({key: task.size for key, task in by_key.items()}, lambda key: store.is_done(by_key[key]))
 
 
 class _Run:

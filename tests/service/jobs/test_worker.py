@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Phase, State
+from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Kind, Phase, State
 from service.jobs.job_run import WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
+from service.jobs.parts import Parts
 from service.jobs.schema import JOBS
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
@@ -333,7 +334,14 @@ def test_a_process_is_told_to_end_before_its_lease_does(
     command = (sys.executable, "-c", f"import shutil, sys; shutil.copy(sys.argv[1], {str(copied)!r})")
     limits = JobLimits(make_settings())
     context = WorkerContext(
-        leases, limits, bench.store.directory, bench.trained, stopping=lambda: False, command=command
+        name="w",
+        leases=leases,
+        parts=Parts(bench.store.database, "w", seconds=60),
+        limits=limits,
+        files=bench.store.directory,
+        targets={Kind.TRAIN: bench.trained},
+        stopping=lambda: False,
+        commands={Kind.TRAIN: command},
     )
     attempt(context, lease)
     assert json.loads(copied.read_text())["until"] <= lease.until - leases.seconds / 10
