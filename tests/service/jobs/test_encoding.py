@@ -22,7 +22,7 @@ from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import Tokenizer, base_artifact, encode_corpus
 
-KILLS = int(os.environ.get("TOKD_TEST_KILLS", "8"))
+KILLS = int(os.environ.get("TOKD_TEST_KILLS", "4"))
 SETTINGS: dict[str, Any] = {"format": "ds", "eos": "none", "shuffle": 5, "shard_bytes": 100_000}
 
 
