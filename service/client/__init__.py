@@ -22,12 +22,15 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 
 from service.client import calls
+from service.client import encode_jobs as encode_calls
 from service.client import jobs as job_calls
 from service.client.answers import (
     Answer,
     Compared,
     Count,
     Decoded,
+    EncodeJob,
+    EncodeJobPage,
     Encoding,
     Job,
     JobPage,
@@ -49,7 +52,7 @@ from service.client.errors import (
     Unreachable,
     no_answer,
 )
-from service.client.jobs import EventReader
+from service.client.jobs import AnyJob, EventReader
 from service.client.pauses import pause_after
 from service.client.transfer import connection_of, read, request_of, require_open, stream_timeout
 from tokenizer_core import TokdError
@@ -62,6 +65,8 @@ __all__ = [
     "Compared",
     "Count",
     "Decoded",
+    "EncodeJob",
+    "EncodeJobPage",
     "Encoding",
     "Forbidden",
     "Job",
@@ -144,6 +149,12 @@ class _Methods:
     cancel = _Method(job_calls.cancel)
     artifact = _Method(job_calls.artifact)
     report = _Method(job_calls.report)
+    submit_encode_job = _Method(encode_calls.submit_encode_job)
+    encode_job = _Method(encode_calls.encode_job)
+    encode_jobs = _Method(encode_calls.encode_jobs)
+    cancel_encode_job = _Method(encode_calls.cancel_encode_job)
+    encode_job_manifest = _Method(encode_calls.encode_job_manifest)
+    encode_job_file = _Method(encode_calls.encode_job_file)
 
 
 class Client(_Methods):
@@ -212,7 +223,13 @@ class Client(_Methods):
 
     def events(self, job_id: str) -> Iterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
-        reader = EventReader(job_id, self._tries)
+        return self._events(EventReader(job_calls.job_path(job_id), self._tries, Job))
+
+    def encode_job_events(self, job_id: str) -> Iterator[EncodeJob]:
+        """Yield the present state of a job that encodes, then every change until it has ended."""
+        return self._events(EventReader(encode_calls.encode_job_path(job_id), self._tries, EncodeJob))
+
+    def _events(self, reader: EventReader[AnyJob]) -> Iterator[AnyJob]:
         while True:
             require_open(self._http)
             try:
@@ -241,6 +258,12 @@ class Client(_Methods):
         for _ in self.events(job_id):
             pass
         return self.job(job_id)
+
+    def wait_for_encode_job(self, job_id: str) -> EncodeJob:
+        """Return a job that encodes when it has ended, however it ended."""
+        for _ in self.encode_job_events(job_id):
+            pass
+        return self.encode_job(job_id)
 
     def close(self) -> None:
         """Close the connections."""
@@ -306,9 +329,15 @@ class AsyncClient(_Methods):
                     await asyncio.sleep(seconds)
         return read(call, answer)
 
-    async def events(self, job_id: str) -> AsyncIterator[Job]:
+    def events(self, job_id: str) -> AsyncIterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
-        reader = EventReader(job_id, self._tries)
+        return self._events(EventReader(job_calls.job_path(job_id), self._tries, Job))
+
+    def encode_job_events(self, job_id: str) -> AsyncIterator[EncodeJob]:
+        """Yield the present state of a job that encodes, then every change until it has ended."""
+        return self._events(EventReader(encode_calls.encode_job_path(job_id), self._tries, EncodeJob))
+
+    async def _events(self, reader: EventReader[AnyJob]) -> AsyncIterator[AnyJob]:
         while True:
             require_open(self._http)
             try:
@@ -337,6 +366,12 @@ class AsyncClient(_Methods):
         async for _ in self.events(job_id):
             pass
         return await self.job(job_id)
+
+    async def wait_for_encode_job(self, job_id: str) -> EncodeJob:
+        """Return a job that encodes when it has ended, however it ended."""
+        async for _ in self.encode_job_events(job_id):
+            pass
+        return await self.encode_job(job_id)
 
     async def close(self) -> None:
         """Close the connections."""

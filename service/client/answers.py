@@ -172,6 +172,50 @@ class Job(Fields):
         return self.state in ("succeeded", "failed", "cancelled")
 
 
+class EncodeJob(Fields):
+    """A job that encodes as it was when the service answered.
+
+    Attributes:
+        state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
+        phase: of a running job, ``encoding`` or ``publishing``.
+        progress: ``done`` and ``total`` of all parts, ``unit``, ``rate`` and ``seconds_left``.
+        error: ``code``, ``message`` and ``path`` of a failed job.
+        output: ``manifest``, ``hash`` and the numbers of what it wrote, or ``None``.
+        tokenizer: the hash of the one that it encodes with.
+    """
+
+    id: str
+    name: str | None
+    state: str
+    phase: str | None
+    progress: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    attempts: int
+    error: dict[str, Any] | None
+    output: dict[str, Any] | None
+    owner: str
+    tokenizer: str
+    settings: dict[str, Any]
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.id, self.state, self.output = fields["id"], fields["state"], fields["output"]
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether nothing about it will change any more."""
+        return self.state in ("succeeded", "failed", "cancelled")
+
+
+class EncodeJobPage(Fields):
+    """Some jobs that encode, newest first; ``next`` goes into ``before`` for those after them."""
+
+    jobs: list[EncodeJob]
+    next: str | None
+
+
 class JobPage(Fields):
     """Some jobs, newest first; ``next`` goes into ``before`` for those after them, and is ``None`` on the last page."""
 

@@ -7,18 +7,20 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import httpx
 import orjson
 
-from service.client.answers import Job, JobPage
+from service.client.answers import EncodeJob, Job, JobPage
 from service.client.arguments import encoded, file_of, header, in_path, several
 from service.client.call import Call
 from service.client.calls import to_json_with_null
 from service.client.errors import ServerFault, from_answer, no_answer, not_tokd
 from service.client.pauses import growing_pause, pause_after
 from tokenizer_core import InvalidOption
+
+AnyJob = TypeVar("AnyJob", Job, EncodeJob)
 
 EVENTS = "text/event-stream"
 LAST_PAUSE = 5.0
@@ -84,7 +86,7 @@ def submit_files(files: Sequence[str | Path], **options: Unpack[SubmitOptions]) 
         "/train-job",
         Job,
         None,
-        headers=_key(options),
+        headers=key_header(options),
         form=form,
         files=tuple(map(file_of, several(files, "files"))),
     )
@@ -97,10 +99,15 @@ def job(job_id: str) -> Call[Job]:
 
 def jobs(*states: str, limit: int = 50, before: str | None = None) -> Call[JobPage]:
     """List your jobs, newest first: those in one of the states, or all."""
+    return Call("GET", f"/train-job?{job_query(states, limit, before)}", _page)
+
+
+def job_query(states: Iterable[str], limit: int, before: str | None) -> str:
+    """Return the query of a list of jobs."""
     query = [f"limit={in_path(str(limit), 'limit')}", *(f"state={in_path(state, 'states')}" for state in states)]
     if before is not None:
         query.append(f"before={in_path(before, 'before')}")
-    return Call("GET", f"/train-job?{'&'.join(query)}", _page)
+    return "&".join(query)
 
 
 def cancel(job_id: str) -> Call[Job]:
@@ -123,18 +130,20 @@ def job_path(job_id: str) -> str:
     return f"/train-job/{in_path(job_id, 'job_id')}"
 
 
-class EventReader:
+class EventReader(Generic[AnyJob]):
     """Reads a stream of events, over any number of connections.
 
     Args:
+        path: of the job.
         tries: connections in a row that may bring nothing, neither an event nor a keep-alive comment.
 
     Attributes:
         headers: of the next connection; they name the last event, so that none comes twice.
     """
 
-    def __init__(self, job_id: str, tries: int) -> None:
-        self.path = f"{job_path(job_id)}/events"
+    def __init__(self, path: str, tries: int, job: type[AnyJob]) -> None:
+        self.path = f"{path}/events"
+        self._job: type[AnyJob] = job
         self.headers = {"accept": EVENTS}
         self._tries = tries
         self._failures = 0
@@ -161,7 +170,7 @@ class EventReader:
         self._drop_fields()
         self._is_alive, self._asked = False, 0.0
 
-    def push(self, data: bytes) -> Iterator[Job]:
+    def push(self, data: bytes) -> Iterator[AnyJob]:
         """Take what came; yield the job of every event that is complete.
 
         Raises:
@@ -179,7 +188,7 @@ class EventReader:
         if self._held + len(self._rest) > MAX_EVENT_BYTES:
             raise self._alien(f"events of more than {MAX_EVENT_BYTES} bytes")
 
-    def _take(self, line: bytes) -> Job | None:
+    def _take(self, line: bytes) -> AnyJob | None:
         if not line:
             return self._complete()
         if line.startswith((b":", b"data")):
@@ -196,13 +205,13 @@ class EventReader:
             self._held += len(line) + 1
         return None
 
-    def _complete(self) -> Job | None:
+    def _complete(self) -> AnyJob | None:
         data, id = b"\n".join(self._data), self._id
         self._drop_fields()
         if not data:
             return None
         try:
-            job = Job(orjson.loads(data))
+            job: AnyJob = self._job(orjson.loads(data))
         except (KeyError, TypeError, ValueError):
             raise self._alien("events") from None
         if _EVENT_ID.fullmatch(id) is None:
@@ -257,16 +266,22 @@ class EventReader:
 def _submit(corpus: dict[str, Any], options: SubmitOptions) -> Call[Job]:
     given = _given(options, "settings", "name")
     body = {"corpus": corpus | _given(options, *CorpusOptions.__optional_keys__), **given}
-    return Call("POST", "/train-job", Job, body, headers=_key(options))
+    return Call("POST", "/train-job", Job, body, headers=key_header(options))
 
 
 def _given(options: SubmitOptions, *names: str) -> dict[str, Any]:
-    for name in sorted(options.keys() - SubmitOptions.__optional_keys__):
-        raise InvalidOption(f"{name} is not an option of a submission; what is trained is said in settings", field=name)
+    return given_options(options, SubmitOptions.__optional_keys__, *names)
+
+
+def given_options(options: Mapping[str, Any], known: frozenset[str], *names: str) -> dict[str, Any]:
+    """Return those of some names that are given, after all of another name than is known were refused."""
+    for name in sorted(options.keys() - known):
+        raise InvalidOption(f"{name} is not an option of a submission; what a job does is said in settings", field=name)
     return {name: value for name, value in options.items() if name in names and value is not None}
 
 
-def _key(options: SubmitOptions) -> Mapping[str, str]:
+def key_header(options: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the header by which a request that is sent again is one job."""
     key = options.get("idempotency_key")
     return {"idempotency-key": secrets.token_hex(16) if key is None else header(key, "idempotency_key")}
 
