@@ -174,7 +174,7 @@ def test_a_cancelled_job_stops_all_its_workers_and_leaves_nothing(
 def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
     make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
-    settings = settings_of(make_settings, corpus, uds=str(tmp_path / "s"))
+    settings = settings_of(make_settings, corpus, uds=str(tmp_path / "s"), artifacts=(base_artifact(),))
     store = JobStore.open(settings)
     job = submit(store, corpus)
     server = start("serve", settings)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, State
+from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, JobStore, Kind, State
 from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.worker import Worker
 from service.registry.artifact_dirs import first_of, put_into_place
@@ -342,7 +342,7 @@ def test_a_full_disk_while_publishing_fails_with_a_reason_leaves_nothing_and_a_r
 ) -> None:
     caplog.set_level(logging.INFO, "tokd.jobs")
     settings = make_settings(corpus_roots=(str(corpus),))
-    store, worker = JobStore.open(settings), Worker(settings, (sys.executable, "-c", FULL))
+    store, worker = JobStore.open(settings), Worker(settings, {Kind.TRAIN: (sys.executable, "-c", FULL)})
     job = submit(store, corpus)
     assert worker.work()
     failed = store.get(job.id, None)
