@@ -38,8 +38,16 @@ class Claims(Protocol):
         """Give all claims back."""
 
 
-ClaimsOf = Callable[[Mapping[str, int], Callable[[str], bool]], Claims]
-"""Makes claims from the sizes of tasks by their keys, and from what tells whether a task is done."""
+class ClaimsOf(Protocol):
+    """Makes the claims of a run."""
+
+    def __call__(self, sizes: Mapping[str, int], is_done: Callable[[str], bool], /) -> Claims:
+        """Return the claims.
+
+        Args:
+            sizes: of tasks, by their keys.
+            is_done: tells whether a task is done.
+        """
 
 
 class FileClaims:
