@@ -1,7 +1,5 @@
 //! A caller's JSON as values that know where they come from, with keys in their order.
 
-use memchr::memchr2;
-
 use super::budget::Budget;
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
@@ -9,6 +7,8 @@ use super::number::integer;
 use super::places::{Part, Places};
 use super::text::{Origin, Text};
 use super::value::Value;
+use crate::json::special::plain_run;
+use crate::json::string::unescape;
 
 /// Values nested deeper than this are refused: no JSON of a chat is.
 const MAX_DEPTH: usize = 100;
@@ -16,6 +16,9 @@ const MAX_DEPTH: usize = 100;
 const MAX_DIGITS: usize = 4300;
 /// Bytes of the JSON of messages, or of an option.
 const MAX_JSON: usize = 1 << 30;
+/// Bytes that a string with escapes has room for beyond twice those before the first.
+const MORE: usize = 512;
+
 impl<'t> Places<'t> {
     /// Read an option.
     pub fn option(&mut self, json: &'t str, name: &'static str) -> Result<Value<'t>> {
@@ -200,69 +203,16 @@ impl<'t> Reader<'_, 't> {
 
     fn string(&mut self, origin: Origin) -> Result<Text<'t>> {
         let start = self.at + 1;
-        let bytes = self.json.as_bytes();
-        let end = memchr2(b'"', b'\\', &bytes[start..]).map(|at| start + at).ok_or_else(|| self.malformed())?;
-        if bytes[start..end].iter().any(|byte| *byte < b' ') {
-            return Err(self.malformed());
-        }
-        if bytes[end] == b'"' {
+        let end = start + plain_run(&self.json.as_bytes()[start..]);
+        if self.json.as_bytes().get(end) == Some(&b'"') {
             self.at = end + 1;
             return Ok(Text::Plain(&self.json[start..end], origin));
         }
-        let mut text = self.json[start..end].to_owned();
+        let mut text = Vec::with_capacity(2 * (end - start) + MORE);
+        text.extend_from_slice(&self.json.as_bytes()[start..end]);
         self.at = end;
-        loop {
-            let from = self.at;
-            let stop = memchr2(b'"', b'\\', &bytes[from..]).map(|at| from + at).ok_or_else(|| self.malformed())?;
-            let part = &self.json[from..stop];
-            if part.bytes().any(|byte| byte < b' ') {
-                return Err(self.malformed());
-            }
-            text.push_str(part);
-            self.at = stop + 1;
-            if bytes[stop] == b'"' {
-                return Ok(Text::made(text, origin));
-            }
-            text.push(self.escape()?);
-        }
-    }
-
-    /// The character of an escape, behind its backslash.
-    fn escape(&mut self) -> Result<char> {
-        let kind = self.byte();
-        self.at += 1;
-        Ok(match kind {
-            b'"' | b'\\' | b'/' => char::from(kind),
-            b'b' => '\x08',
-            b'f' => '\x0c',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let unit = self.unit()?;
-                if !(0xD800..0xDC00).contains(&unit) {
-                    return char::from_u32(unit).ok_or_else(|| self.surrogate());
-                }
-                if !self.json[self.at..].starts_with("\\u") {
-                    return Err(self.surrogate());
-                }
-                self.at += 2;
-                let low =
-                    self.unit()?.checked_sub(0xDC00).filter(|low| *low < 0x400).ok_or_else(|| self.surrogate())?;
-                char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + low).ok_or_else(|| self.surrogate())?
-            }
-            _ => return Err(self.malformed()),
-        })
-    }
-
-    fn unit(&mut self) -> Result<u32> {
-        let digits = self.json.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or_else(|| self.malformed())?;
-        self.at += 4;
-        Ok(unit)
-    }
-
-    fn surrogate(&self) -> Box<Failure> {
-        Failure::new(Kind::Input, format!("half of a character without the other before byte {}", self.at))
+        self.at = unescape(self.json, end, &mut text).ok_or_else(|| self.malformed())?;
+        let text = String::from_utf8(text).map_err(|_| self.malformed())?;
+        Ok(Text::made(text, origin))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ast::{Load, Macro, Scope, Slot, Stmt, StmtKind};
+use super::ast::{Expr, Load, Macro, Operator, Scope, Slot, Stmt, StmtKind};
 use super::budget::{Budget, MAX_DEPTH, OBJECT};
 use super::calls::Given;
 use super::clock::Clock;
@@ -190,6 +190,34 @@ impl<'t> Run<'t> {
         }
     }
 
+    /// Evaluate what is printed. A text is written, and a sum of texts without being put together before; any other
+    /// value is returned.
+    fn print(&mut self, value: &'t Expr) -> Result<Option<Value<'t>>> {
+        let (written, value) = match value {
+            Expr::Binary(Operator::Add, pair) => {
+                self.budget.charge(1)?;
+                self.deeper()?;
+                let left = self.print(&pair.0)?;
+                let right = self.eval(&pair.1)?;
+                self.higher();
+                match left {
+                    Some(left) => return self.binary(Operator::Add, left, right).map(Some),
+                    None => (true, right),
+                }
+            }
+            value => (false, self.eval(value)?),
+        };
+        match value {
+            Value::Str(text) => {
+                self.write_text(&text)?;
+                Ok(None)
+            }
+            // A text and a value that is none make no sum.
+            value if written => self.binary(Operator::Add, Value::literal(""), value).map(Some),
+            value => Ok(Some(value)),
+        }
+    }
+
     /// Write a text.
     pub fn write_text(&mut self, text: &Text<'t>) -> Result<()> {
         self.room(text.len())?;
@@ -230,8 +258,9 @@ impl<'t> Run<'t> {
                     Flow::Normal
                 }
                 StmtKind::Print(value) => {
-                    let value = self.eval(value)?;
-                    self.write(&value)?;
+                    if let Some(value) = self.print(value)? {
+                        self.write(&value)?;
+                    }
                     Flow::Normal
                 }
                 StmtKind::If(branches, otherwise) => {
@@ -356,7 +385,7 @@ impl<'t> Run<'t> {
     }
 
     /// Whether an expression is true.
-    pub fn eval_truth(&mut self, value: &'t super::ast::Expr) -> Result<bool> {
+    pub fn eval_truth(&mut self, value: &'t Expr) -> Result<bool> {
         Ok(truth(&self.eval(value)?))
     }
 }
