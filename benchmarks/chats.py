@@ -17,12 +17,9 @@ from typing import Any
 
 import httpx
 
-from benchmarks import chat_worker, load, machine, peers, report, servers, serving
+from benchmarks import chat_worker, chats_beside, load, machine, peers, report, servers, serving
 from benchmarks.corpora import data_dir
 from benchmarks.servers import Server
-
-TEMPLATE = "Qwen-Qwen3-0.6B"
-"""That of the server."""
 
 ROUTES = {"/encode": "ids", "/tokenize": "tokens", "/v1/chat/completions/render": "token_ids"}
 """What is asked, and the field of the answer with the ids."""
@@ -73,7 +70,7 @@ def over_http(directory: Path, rounds: int, seconds: int) -> dict[str, Any]:
     """Measure all routes of one server on one core."""
     first, *_, last = sorted(os.sched_getaffinity(0))
     artifact = directory / "chats"
-    chat_worker.build(data_dir(), TEMPLATE).save(artifact, name="chats")
+    chat_worker.build(data_dir(), chats_beside.TEMPLATE).save(artifact, name="chats")
     found: dict[str, Any] = {}
     with servers.running("tokd", artifact, first, ("--worker", "false")) as server:
         for size in SIZES:
@@ -114,29 +111,40 @@ def table(document: dict[str, Any]) -> str:
         lines.append(report.row([name, str(one["ids"]) if one["equal"] else one["why"], *figures]))
     lines += [
         "",
-        f"Requests per second (p50 / p99 in ms; processor time of a request), the template {TEMPLATE}, distinct chats"
-        f" in turn, {document['generator']}; one worker on one core, the load on another; medians of"
+        f"Requests per second (p50 / p99 in ms; processor time of a request), the template {chats_beside.TEMPLATE},"
+        f" distinct chats in turn, {document['generator']}; one worker on one core, the load on another; medians of"
         f" {document['rounds']} rounds in turn.",
         "",
         report.row(["", *(f"{size}, {cells['ids']:,} ids" for size, cells in http.items())]),
         report.row(["---"] * (len(http) + 1)),
     ]
     lines += [report.row([f"`{path}`", *(serving.shown(cells[path]) for cells in http.values())]) for path in ROUTES]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *chats_beside.table(document["beside"])])
+
+
+def beside(directory: Path, rounds: int, seconds: int, megabytes: int) -> dict[str, Any]:
+    """Measure the latency of small chats beside other work."""
+    small = directory / "small.jsonl"
+    some = chats("7 messages")
+    small.write_text("".join(json.dumps({"messages": each}) + "\n" for each in some), encoding="utf-8")
+    return chats_beside.measure(directory, small, rounds, seconds, megabytes)
 
 
 def main(*, short: bool) -> int:
-    """Measure, write ``results/chats.json`` and ``.md``, print the table; fail if no template has equal ids."""
+    """Measure, write ``results/chats.json`` and ``.md``, print the table; fail without equal ids or in time."""
     peers.prepare()
     print("measuring the library", file=sys.stderr)
     found = library(5 if short else 25)
     with tempfile.TemporaryDirectory() as name:
         print("measuring the service", file=sys.stderr)
         http = over_http(Path(name), 1 if short else 3, 2 if short else 4)
+    with tempfile.TemporaryDirectory() as name:
+        late = beside(Path(name), 1 if short else 2, 5 if short else 20, 20 if short else 200)
     document = {
         "machine": machine.describe(),
         "library": found,
         "http": http,
+        "beside": late,
         "rounds": 1 if short else 3,
         "generator": f"{load.CONNECTIONS} connections from {load.generator()}",
     }
@@ -144,4 +152,4 @@ def main(*, short: bool) -> int:
     if not short:
         report.write("chats", document, text)
     print(text)
-    return int(not any(one["equal"] for one in found["templates"].values()))
+    return int(not (any(one["equal"] for one in found["templates"].values()) and chats_beside.reaches_goal(late)))

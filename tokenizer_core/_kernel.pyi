@@ -137,6 +137,10 @@ class ChatTemplate:
         It is not what the template compares, tests or only looks for.
         """
 
+    @property
+    def tells_time(self) -> bool:
+        """Whether it may write what time it is."""
+
     def reads_strings(self, role: str) -> bool:
         """Whether a role's messages are written if their content is a string, as by all templates but a few."""
 
@@ -150,7 +154,7 @@ class ChatTemplate:
         self,
         messages: bytes,
         *,
-        now: tuple[int, int, int, int, int, int, int, int, int],
+        now: tuple[int, int, int, int, int, int, int, int, int] | None = None,
         specials: list[tuple[str, str]] = ...,
         tools: bytes | None = None,
         documents: bytes | None = None,
@@ -160,29 +164,51 @@ class ChatTemplate:
         content_format: Literal["sent", "auto", "string", "parts"] = "sent",
         before: tuple[int, int] = (0, 0),
         most: int | None = None,
-    ) -> tuple[
-        str, list[tuple[int | None, str, int, int]], list[tuple[int, int]], list[tuple[int, int, int]], tuple[int, int]
-    ]:
+    ) -> Rendering:
         """Render a chat, without the GIL.
 
         Args:
             messages, tools, documents, arguments: JSON; see ``chat_json``.
             now: year, month, day, hour, minute, second, microsecond, day of the week from Monday on (0), day of the
-                year: what ``strftime_now`` says.
+                year: what ``strftime_now`` says, which a template needs that tells the time.
             specials: the literals of special tokens by their names, such as ``bos_token``.
             content_format: the form of content for the template; ``"auto"``: as it reads it.
             before: how many chats of the same request were rendered before, and the steps that they left.
             most: the steps that it may take; by default what its budget has.
 
-        Returns:
-            The text; ``(message, field, start, end)`` of what the caller wrote and ``(start, end)`` of
-            ``{% generation %}`` blocks; ``(message, start, end)`` of what loops wrote while they were at a message. All
-            are in characters and in order. Last, ``before`` of the next chat.
-
         Raises:
             InvalidOption: a value is not JSON of a chat.
             TemplateFailed, TemplateLimit, TemplateUntrackable
         """
+
+class Rendering:
+    """A chat as text; each attribute is made anew, and its spans are in characters and in order."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def size(self) -> int:
+        """The bytes that the text takes, here and in Python."""
+
+    @property
+    def span_count(self) -> int:
+        """How many ``spans`` there are."""
+
+    @property
+    def spans(self) -> list[tuple[int | None, str, int, int]]:
+        """``(message, field, start, end)`` of what the caller wrote."""
+
+    @property
+    def generated(self) -> list[tuple[int, int]]:
+        """``(start, end)`` of ``{% generation %}`` blocks."""
+
+    @property
+    def turns(self) -> list[tuple[int, int, int]]:
+        """``(message, start, end)`` of what loops wrote while they were at a message."""
+
+    @property
+    def after(self) -> tuple[int, int]:
+        """``before`` of the next chat of the request."""
 
 def chat_json(value: object, field: str) -> bytes:
     """Write a caller's messages, tools, documents or template arguments as JSON.
@@ -190,6 +216,13 @@ def chat_json(value: object, field: str) -> bytes:
     Raises:
         InvalidOption: a value is not JSON, or nested too deeply; the path of its place begins with ``field``.
         InvalidUnicode: a text holds a lone surrogate.
+    """
+
+def count_json(text: bytes) -> tuple[int, int, int, int, int, int]:
+    """Count, without the GIL, what stands outside the strings of what may be JSON.
+
+    Returns:
+        Commas, lists, objects and colons; strings, keys too; and how deep lists and objects stand in one another.
     """
 
 def plain_messages_json(messages: object) -> bytes | None:
@@ -264,6 +297,11 @@ class Pipeline:
         Raises:
             InvalidOption: ``caller`` is not in order, overlaps or leaves the text.
         """
+
+    def encode_rendering(
+        self, rendering: Rendering, unit: Literal["byte", "char", "utf16"] = "char"
+    ) -> tuple[Ids, npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
+        """Encode what a template made as ``encode_chat`` does."""
 
     def pieces(self, text: str) -> list[str]:
         """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
@@ -394,18 +432,21 @@ class ChatResponder:
         body: bytes,
         reference: str | None,
         *,
-        now: tuple[int, int, int, int, int, int, int, int, int],
+        now: tuple[int, int, int, int, int, int, int, int, int] | None = None,
         content_format: Literal["sent", "auto", "string", "parts"],
         max_items: int,
         most: int | None,
-    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | None:
-        """Answer a request with one chat, in which a caller's literals are text; returns as ``answer_texts`` does.
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | Literal[False] | None:
+        """Answer a request with one chat, in which a caller's literals are text.
 
         Args:
             route: what is asked for: ids with their number, the number alone, or what vLLM answers to ``/tokenize``.
             reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
             now, content_format, most: those of ``ChatTemplate.render``.
             max_items: the most messages.
+
+        Returns:
+            As ``answer_texts``, or ``False`` if the template needs more than ``most`` steps.
         """
 
     def render(
@@ -413,11 +454,11 @@ class ChatResponder:
         body: bytes,
         reference: str | None,
         *,
-        now: tuple[int, int, int, int, int, int, int, int, int],
+        now: tuple[int, int, int, int, int, int, int, int, int] | None = None,
         content_format: Literal["sent", "auto", "string", "parts"],
         max_items: int,
         most: int | None,
-    ) -> tuple[bytes, int, bytes] | str | None:
+    ) -> tuple[bytes, int, bytes] | str | Literal[False] | None:
         """Render and encode the chat of a request to vLLM's render route; the arguments are those of ``answer``.
 
         Returns:

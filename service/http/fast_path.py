@@ -30,6 +30,7 @@ from service.registry.served import ServedTokenizer
 from service.request_log import Headers, LogEntry, Trace
 from service.schemas.requests import INLINE_ITEMS
 from service.settings import Settings
+from tokenizer_core import StepsSpent
 
 _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
@@ -47,7 +48,11 @@ class Plain(ABC):
 
     @abstractmethod
     def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        """Answer a body, or return ``None``; what may take long is answered only if it may."""
+        """Answer a body, or return ``None``; what may take long is answered only if it may.
+
+        Raises:
+            StepsSpent: it was found out that a body takes long which may not.
+        """
 
 
 class PlainRequests(Plain):
@@ -152,7 +157,11 @@ class FastPath:
         self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
 
     def answer(self, headers: Headers, body: bytes, peer: tuple[str, int] | None) -> Whole | None:
-        """Answer a request from the other end of a connection, or leave it to its route."""
+        """Answer a request from the other end of a connection, or leave it to its route.
+
+        Raises:
+            StepsSpent: it takes long, which the route need not find out again.
+        """
         started = perf_counter()
         limits, size = self._limits, len(body)
         settings = limits.settings
@@ -172,6 +181,8 @@ class FastPath:
                 if not self._guard.has_room(identity):
                     return None
             answer = self._plain.for_request(headers).answer(body, may_take_long=False)
+        except StepsSpent:
+            raise
         except Exception:
             # The route meets the same error again, and answers it.
             return None
@@ -204,6 +215,9 @@ class FastPathProtocol(ParsingProtocol):
 
     _is_ending = False
     """Whether the server ends, so that the next answer is the last one."""
+
+    _takes_long = False
+    """Whether that is known of the request that becomes a task."""
 
     _in_a_row = 0
     _common: list[tuple[bytes, bytes]] | None = None
@@ -258,7 +272,11 @@ class FastPathProtocol(ParsingProtocol):
     def on_message_complete(self) -> None:
         if self._fast_path is not None:
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            answer = self._fast_path.answer(self.headers, body, self.client)
+            answer = None
+            try:
+                answer = self._fast_path.answer(self.headers, body, self.client)
+            except StepsSpent:
+                self._takes_long = True
             if answer is not None:
                 self._fast_path = None
                 self._body.clear()
@@ -285,6 +303,7 @@ class FastPathProtocol(ParsingProtocol):
     def _become_a_task(self) -> None:
         self._fast_path = None
         self._start_cycle()
+        self._takes_long = False
         for part in self._body:
             # They were counted as they came.
             HttpToolsProtocol.on_body(self, part)

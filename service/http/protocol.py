@@ -61,6 +61,9 @@ tells whether it wrote them; if not, the messages of ASGI are still to be sent."
 IS_GONE = "tokd.is_gone"
 """The extension of ASGI that tells, in any thread, whether the connection of a request is lost."""
 
+TAKES_LONG = "tokd.takes_long"
+"""The extension of ASGI that says that a small request was found to take long."""
+
 _Timer = Literal["head", "read", "end", "last"]
 """Awaited: a head; that an answer is read; the end of the connection; at its end, a request that is on its way."""
 
@@ -229,6 +232,8 @@ class BoundedProtocol(FastPathProtocol):
             WRITE_WHOLE: {"send": partial(self._write_answer, cycle)},
             IS_GONE: {"ask": partial(getattr, cycle, "disconnected")},
         }
+        if self._takes_long:
+            cycle.scope["extensions"][TAKES_LONG] = {}
         super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
 
     def _write_answer(

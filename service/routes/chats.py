@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -138,7 +137,8 @@ def _encode(
 
 def size(chat: RenderedChat, *arrays: Array) -> int:
     """Return the bytes that a chat takes until its answer is written."""
-    return sys.getsizeof(chat.text) + _SPAN_BYTES * len(chat.spans) + sum(array.nbytes for array in arrays)
+    rendering = chat.rendering
+    return rendering.size + _SPAN_BYTES * rendering.span_count + sum(array.nbytes for array in arrays)
 
 
 def encoded_size(chat: EncodedChat) -> int:

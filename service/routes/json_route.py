@@ -29,7 +29,7 @@ from service.http.codings import answer_coding, body_coding, pack, unpack
 from service.http.fast_path import COPIED_BYTES, Plain
 from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
-from service.http.protocol import IS_GONE, WRITE_WHOLE
+from service.http.protocol import IS_GONE, TAKES_LONG, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.registry.registry import Unopened
 from service.request_log import Headers, LogEntry
@@ -201,7 +201,14 @@ class JsonRoute(APIRoute):
             limits.take_work(size, log_entry)
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        answer = handler.answer_plain(body, may_take_long=False)
+        takes_long, answer = TAKES_LONG in (scope.get("extensions") or ()), None
+        try:
+            answer = None if takes_long else handler.answer_plain(body, may_take_long=False)
+        except StepsSpent:
+            takes_long = True
+        if takes_long:
+            limits.take_work(HEAVY_BYTES, log_entry)
+            return await when_opened(limits, lambda: self._answer_large(handler, [body], log_entry))
         if answer is not None:
             return answer
         try:

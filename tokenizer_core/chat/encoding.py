@@ -264,7 +264,7 @@ def places(
     try:
         if special_tokens == "parse":
             return *pipeline.offsets(rendered.text, unit, "parse"), []
-        ids, spans, refused = pipeline.encode_chat(rendered.text, [span[2:] for span in rendered.spans], unit)
+        ids, spans, refused = pipeline.encode_rendering(rendered.rendering, unit)
     except InvalidUnicode as error:
         error.place["field"] = _field(rendered, error.place["span"][0])
         raise

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypedDict
 
-from tokenizer_core._kernel import chat_json, plain_messages_json
+from tokenizer_core._kernel import Rendering, chat_json, plain_messages_json
 from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
-from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled, now
+from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import (
     InputError,
@@ -127,33 +128,58 @@ class History:
 
     def _render(self, messages: Sequence[Message], *, begins: bool) -> tuple[str, list[tuple[int, int, int]]]:
         options = {**self.options, "add_generation_prompt": begins, "continue_final_message": False}
-        rendered = self.template.engine.render(chat_json(list(messages), "messages"), now=now(), **options)
-        return rendered[0], rendered[3]
+        written = chat_json(list(messages), "messages")
+        rendered = self.template.engine.render(written, now=self.template.now(), **options)
+        return rendered.text, rendered.turns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RenderedChat:
-    """A chat as text.
+    """A chat as text; what is told of it is made when somebody asks.
 
     Attributes:
-        text: what the model is given.
-        spans: what of it the caller wrote: ``(message, field, start, end)`` in characters, in order.
-        generated: half-open spans of ``{% generation %}`` blocks; empty where the template has none.
-        parts: ``(message, start, end)`` of what the template wrote while it was at a message, in order.
-        roles: the role of each message.
-        template: the hash of the template.
         history: the same chat, to be rendered up to one of its messages.
         given: the messages, tools, documents and template arguments, as the caller gave them, by the option's name.
+        rendering: what the kernel encodes.
     """
 
-    text: str
-    spans: tuple[Span, ...]
-    generated: tuple[tuple[int, int], ...]
-    parts: tuple[tuple[int, int, int], ...]
-    roles: tuple[str, ...]
-    template: str
-    history: History = field(repr=False)
-    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    history: History
+    given: Mapping[str, Any]
+    rendering: Rendering
+
+    @cached_property
+    def text(self) -> str:
+        """What the model is given."""
+        return self.rendering.text
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """What of the text the caller wrote: ``(message, field, start, end)`` in characters, in order."""
+        return tuple(map(Span._make, self.rendering.spans))
+
+    @cached_property
+    def generated(self) -> tuple[tuple[int, int], ...]:
+        """Half-open spans of ``{% generation %}`` blocks; empty where the template has none."""
+        return tuple(self.rendering.generated)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, int, int], ...]:
+        """``(message, start, end)`` of what the template wrote while it was at a message, in order."""
+        return tuple(self.rendering.turns)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The role of each message."""
+        given = self.given["messages"]
+        return tuple(role if isinstance(role := message.get("role"), str) else "" for message in given)
+
+    @property
+    def template(self) -> str:
+        """The hash of the template."""
+        return self.history.template.hash
+
+    def __repr__(self) -> str:
+        return f"RenderedChat({self.text!r})"
 
     def unused(self) -> list[str]:
         """Return the fields that left no trace in the text: messages that say something, ``tools``, ``documents``."""
@@ -232,9 +258,10 @@ class ChatRenderer:
             kept = [present(message) for message in messages]
             written = chat_json(kept, "messages")
             check_parts(kept, self._template.engine, self._template.source)
+        template = self._template
         try:
-            text, spans, generated, parts, self._before = self._template.engine.render(
-                written, now=now(), before=self._before, most=most, **self._options
+            rendering = template.engine.render(
+                written, now=template.now(), before=self._before, most=most, **self._options
             )
         except TemplateLimit as error:
             if most is None:
@@ -244,17 +271,8 @@ class ChatRenderer:
             error.message += _hint(messages)
             error.args = (error.message,)
             raise
-        roles = tuple(role if isinstance(role := message.get("role"), str) else "" for message in messages)
-        return RenderedChat(
-            text,
-            tuple(map(Span._make, spans)),
-            tuple(generated),
-            tuple(parts),
-            roles,
-            self._template.hash,
-            History(self._template, self._options, kept),
-            {"messages": messages, **self._given},
-        )
+        self._before = rendering.after
+        return RenderedChat(History(template, self._options, kept), {"messages": messages, **self._given}, rendering)
 
 
 def writes_every_message(settings: Settings, messages: Sequence[Message], *, has_tools: bool = False) -> bool:
@@ -265,12 +283,11 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     Raises:
         TemplateMissing
     """
-    engine = template_of(settings, None, has_tools).engine
+    template = template_of(settings, None, has_tools)
     specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
     try:
-        text = engine.render(
-            chat_json(list(messages), "messages"), now=now(), specials=specials, content_format="auto"
-        )[0]
+        written = chat_json(list(messages), "messages")
+        text = template.engine.render(written, now=template.now(), specials=specials, content_format="auto").text
     except InputError:
         return False
     return all(message["content"] in text for message in messages)

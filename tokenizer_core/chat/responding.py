@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core._kernel import ChatResponder, ChatTemplate, Codec
-from tokenizer_core.chat.rendering import RESERVED, special_tokens, template_of
-from tokenizer_core.chat.templates import ContentFormat, now
+from tokenizer_core.chat.rendering import RESERVED, StepsSpent, special_tokens, template_of
+from tokenizer_core.chat.templates import ContentFormat, Now, Template
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import TemplateMissing
+
+T = TypeVar("T")
 
 ChatRoute = Literal["encode", "count", "tokenize"]
 """Ids with their number, the number alone, or what vLLM answers to ``/tokenize``."""
@@ -41,14 +43,15 @@ class ChatAnswers:
     """
 
     def __init__(self, tokenizer: Codec, settings: Settings, head: bytes, max_model_len: int) -> None:
+        templates = [_template(settings, has_tools=has_tools) for has_tools in (False, True)]
         self._responder = ChatResponder(
             tokenizer,
-            _source(settings, head, has_tools=False),
-            _source(settings, head, has_tools=True),
+            *(_source(template, head) for template in templates),
             specials=list(special_tokens(settings).items()),
             reserved=list(RESERVED),
             max_model_len=max_model_len,
         )
+        self._clock = next((each for each in templates if each is not None and each.tells_time), None)
 
     def answer(
         self, route: ChatRoute, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
@@ -61,9 +64,12 @@ class ChatAnswers:
 
         Returns:
             The answer (an array if it is long) and the number of its ids; or the reference of another tokenizer, which
-            the body names; or ``None`` if the body is unusual or holds an error, or the steps are spent.
+            the body names; or ``None`` if the body is unusual or holds an error.
+
+        Raises:
+            StepsSpent: the template needs more steps than it may take.
         """
-        return self._responder.answer(route, body, reference, now=now(), **options)
+        return _soon(self._responder.answer(route, body, reference, now=self._now(), **options))
 
     def render(
         self, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
@@ -72,15 +78,28 @@ class ChatAnswers:
 
         Returns:
             The ids as JSON, their number, and the members of the body that are not about the chat, as JSON with a comma
-            behind each; otherwise as ``answer``.
+            behind each; otherwise as ``answer``, which raises the same.
         """
-        return self._responder.render(body, reference, now=now(), **options)
+        return _soon(self._responder.render(body, reference, now=self._now(), **options))
+
+    def _now(self) -> Now | None:
+        return None if self._clock is None else self._clock.now()
 
 
-def _source(settings: Settings, head: bytes, *, has_tools: bool) -> tuple[ChatTemplate, bytes] | None:
-    """Return the template of chats that name none, and how answers about them begin."""
+def _soon(given: T | Literal[False]) -> T:
+    if given is False:
+        raise StepsSpent
+    return given
+
+
+def _template(settings: Settings, *, has_tools: bool) -> Template | None:
+    """Return the template of chats that name none."""
     try:
-        template = template_of(settings, None, has_tools)
+        return template_of(settings, None, has_tools)
     except TemplateMissing:
         return None
-    return template.engine, head + f'"template":"{template.hash}",'.encode("ascii")
+
+
+def _source(template: Template | None, head: bytes) -> tuple[ChatTemplate, bytes] | None:
+    """Return a template and how answers about its chats begin."""
+    return None if template is None else (template.engine, head + f'"template":"{template.hash}",'.encode("ascii"))

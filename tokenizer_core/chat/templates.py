@@ -32,17 +32,19 @@ class Template:
     def __init__(self, source: str) -> None:
         self.source = source
         self.engine = ChatTemplate(source)
+        self.tells_time = self.engine.tells_time
         self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
+
+    def now(self) -> Now | None:
+        """Return the local time if the template may tell it, by ``strftime_now``."""
+        if not self.tells_time:
+            return None
+        at = datetime.now()
+        day = at.timetuple()
+        return (*day[:6], at.microsecond, day.tm_wday, day.tm_yday)
 
 
 @lru_cache(maxsize=64)
 def compiled(source: str) -> Template:
     """Compile a template once."""
     return Template(source)
-
-
-def now() -> Now:
-    """Return the local time, which ``strftime_now`` says to a template."""
-    at = datetime.now()
-    day = at.timetuple()
-    return (*day[:6], at.microsecond, day.tm_wday, day.tm_yday)

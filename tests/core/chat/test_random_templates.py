@@ -49,7 +49,7 @@ def rendered(source: str) -> str | None:
     arguments = chat_json({key: value for key, value in VARIABLES.items() if key != "messages"}, "template_args")
     messages = chat_json(VARIABLES["messages"], "messages")
     try:
-        text: str = ChatTemplate(source).render(messages, now=NOW, arguments=arguments)[0]
+        text: str = ChatTemplate(source).render(messages, now=NOW, arguments=arguments).text
     except TokdError as error:
         if error.code in REFUSALS:
             raise

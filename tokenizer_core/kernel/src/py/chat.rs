@@ -1,4 +1,4 @@
-//! `Pipeline.encode_chat`: character spans in, the ids of a rendered chat and what was refused out.
+//! `Pipeline.encode_chat`: a text and what of it a caller wrote in, ids and what was refused out.
 
 use std::ops::Range;
 
@@ -17,6 +17,9 @@ use crate::output::offsets::Offsets;
 /// `(start, end, literal)` in characters.
 type Refused = Vec<(usize, usize, String)>;
 
+/// The ids, their spans, and what was refused.
+pub type Encoded<'py> = (Array<'py>, Bound<'py, PyArray2<u32>>, Refused);
+
 /// See `_kernel.pyi`.
 pub fn encode<'py>(
     pipeline: &Pipeline,
@@ -24,16 +27,28 @@ pub fn encode<'py>(
     caller: &[(usize, usize)],
     unit: Unit,
     add_special_tokens: bool,
-) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Refused)> {
+) -> PyResult<Encoded<'py>> {
     let py = text.py();
     let text = &utf8(text, pipeline.level())?;
     let Some(caller) = to_bytes(text, caller) else {
         let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
         return Err(invalid_option(py, message, "caller"));
     };
+    encode_bytes(py, pipeline, text, &caller, unit, add_special_tokens)
+}
+
+/// Encode a text of which the caller wrote these bytes.
+pub fn encode_bytes<'py>(
+    py: Python<'py>,
+    pipeline: &Pipeline,
+    text: &str,
+    caller: &[Range<usize>],
+    unit: Unit,
+    add_special_tokens: bool,
+) -> PyResult<Encoded<'py>> {
     let (ids, spans, refused) = run_on(py, pipeline, text.len(), || {
         let mut offsets = Offsets::new(pipeline.stands_for(), text, unit);
-        let refused = pipeline.encode_chat(text, &caller, add_special_tokens, &mut offsets)?;
+        let refused = pipeline.encode_chat(text, caller, add_special_tokens, &mut offsets)?;
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
     .map_err(|error| exception(py, &error, Some(text)))?;

@@ -11,7 +11,7 @@ use super::raise::{invalid_option, run, run_on};
 use super::responder::{Outcome, other_tokenizer};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
-use crate::requests::{Answer, ChatRequest, ChatRoute, ChatSettings, Renderer};
+use crate::requests::{Answer, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
 use crate::template::{Clock, ContentFormat};
 
 /// A template and the beginning of its answers.
@@ -42,14 +42,14 @@ impl PyChatResponder {
         Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), without_tools, with_tools, settings })
     }
 
-    #[pyo3(signature = (route, body, reference, *, now, content_format, max_items, most))]
+    #[pyo3(signature = (route, body, reference, *, now=None, content_format, max_items, most))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn answer(
         &self,
         route: &str,
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
-        now: Now,
+        now: Option<Now>,
         content_format: &str,
         max_items: usize,
         most: Option<u64>,
@@ -68,12 +68,12 @@ impl PyChatResponder {
         Ok(self.ask(route, body, reference, &clock_of(now), format, max_items, most))
     }
 
-    #[pyo3(signature = (body, reference, *, now, content_format, max_items, most))]
+    #[pyo3(signature = (body, reference, *, now=None, content_format, max_items, most))]
     fn render<'py>(
         &self,
         body: &Bound<'py, PyBytes>,
         reference: Option<&str>,
-        now: Now,
+        now: Option<Now>,
         content_format: &str,
         max_items: usize,
         most: Option<u64>,
@@ -112,8 +112,11 @@ impl PyChatResponder {
             let source = if request.has_tools() { &self.with_tools } else { &self.without_tools };
             let Some((template, head)) = source else { return Ok(Outcome::Unhandled) };
             let renderer = Renderer { template: template.get().template(), head };
-            let answer = request.answer(&self.pipeline, renderer, &self.settings, clock, most);
-            Ok(answer.map_or(Outcome::Unhandled, Outcome::Answered))
+            Ok(match request.answer(&self.pipeline, renderer, &self.settings, clock, most) {
+                ChatOutcome::Answered(answer) => Outcome::Answered(answer),
+                ChatOutcome::TakesLong => Outcome::TakesLong,
+                ChatOutcome::Unhandled => Outcome::Unhandled,
+            })
         };
         // Without a bound a small chat may take as long as a large one, if its template is a bomb.
         let done =

@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
-use super::raise::{exception, invalid_option};
+use super::raise::{exception, invalid_option, run};
 use super::text::kept;
 use crate::error::Error;
+use crate::json::shape::Shape;
 use crate::json::string::write_string;
 use crate::template::plain::BESIDE;
 
@@ -27,6 +28,13 @@ pub fn chat_json<'py>(value: &Bound<'py, PyAny>, field: &str) -> PyResult<Bound<
     catch_unwind(AssertUnwindSafe(|| writer.write(value, depth)))
         .unwrap_or_else(|panic| Err(exception(py, &Error::of_panic(&*panic), None)))?;
     Ok(PyBytes::new(py, &writer.json))
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+pub fn count_json(py: Python<'_>, text: &[u8]) -> PyResult<(usize, usize, usize, usize, usize, usize)> {
+    let shape = run(py, text.len(), || Ok(Shape::of(text))).map_err(|error| exception(py, &error, None))?;
+    Ok((shape.commas, shape.lists, shape.objects, shape.fields, shape.strings, shape.depth))
 }
 
 /// See `_kernel.pyi`.

@@ -12,6 +12,7 @@ mod json;
 mod packing;
 mod pipeline;
 mod raise;
+mod rendering;
 mod responder;
 mod sampling;
 mod shards;
@@ -51,6 +52,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chat_responder::PyChatResponder>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
+    module.add_class::<rendering::PyRendering>()?;
     module.add_class::<shards::PyDocumentEncoder>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
@@ -59,6 +61,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
+    module.add_function(wrap_pyfunction!(json::count_json, module)?)?;
     module.add_function(wrap_pyfunction!(json::plain_messages_json, module)?)?;
     module.add("MEDIA", PyTuple::new(module.py(), crate::template::plain::MEDIA)?)?;
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;

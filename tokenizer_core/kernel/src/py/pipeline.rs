@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::array::{self, Array};
 use super::raise::{exception, invalid_option, run, run_on};
+use super::rendering::PyRendering;
 use super::text::{self, utf8};
 use super::{arguments, chat, decode, sampling, vocabulary::PyVocabulary};
 use crate::added_tokens::SpecialPolicy;
@@ -132,15 +133,25 @@ impl PyPipeline {
     }
 
     #[pyo3(signature = (text, caller, unit="char", add_special_tokens=false))]
-    #[allow(clippy::type_complexity, reason = "a tuple is what Python gets")]
     fn encode_chat<'py>(
         &self,
         #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
         caller: Vec<(usize, usize)>,
         #[pyo3(from_py_with = arguments::unit)] unit: &str,
         #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
-    ) -> PyResult<(Array<'py>, Bound<'py, PyArray2<u32>>, Vec<(usize, usize, String)>)> {
+    ) -> PyResult<chat::Encoded<'py>> {
         chat::encode(&self.0, text, &caller, self::unit(text.py(), unit)?, add_special_tokens)
+    }
+
+    #[pyo3(signature = (rendering, unit="char"))]
+    fn encode_rendering<'py>(
+        &self,
+        py: Python<'py>,
+        rendering: &PyRendering,
+        #[pyo3(from_py_with = arguments::unit)] unit: &str,
+    ) -> PyResult<chat::Encoded<'py>> {
+        let unit = self::unit(py, unit)?;
+        chat::encode_bytes(py, &self.0, &rendering.0.text, &rendering.caller(), unit, false)
     }
 
     #[pyo3(signature = (text, n, special_tokens="reject", add_special_tokens=false))]

@@ -22,6 +22,8 @@ pub enum Outcome {
     Unhandled,
     /// It names another tokenizer.
     OtherTokenizer(String),
+    /// The template of a chat needs more steps than it may take.
+    TakesLong,
     /// It is answered.
     Answered(Answer),
 }
@@ -107,6 +109,7 @@ impl<'py> IntoPyObject<'py> for Outcome {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         match self {
             Self::Unhandled => Ok(py.None().into_bound(py)),
+            Self::TakesLong => false.into_bound_py_any(py),
             Self::OtherTokenizer(name) => Ok(PyString::new(py, &name).into_any()),
             Self::Answered(Answer { json, tokens, .. }) if json.len() <= COPIED => {
                 (PyBytes::new(py, &json), tokens).into_bound_py_any(py)

@@ -1,12 +1,9 @@
-//! `ChatTemplate` as Python sees it: JSON in, text and spans in characters out.
-
-use std::ops::Range;
-use std::sync::Arc;
+//! `ChatTemplate` as Python sees it: JSON in, a rendering out.
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 use super::raise::{exception, invalid_option, run};
+use super::rendering::PyRendering;
 use crate::error::{Code, Error};
 use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, Template, Written};
 
@@ -14,19 +11,12 @@ use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, Templat
 #[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
 pub struct PyTemplate(Template);
 
-/// `(message, field, start, end)` in characters.
-type Spans<'py> = Vec<(Option<u32>, Bound<'py, PyString>, usize, usize)>;
-/// `(message, start, end)` in characters.
-type Turns = Vec<(u32, usize, usize)>;
-/// The text, what the caller wrote of it, `{% generation %}` blocks and turns in characters, and `before` of the next
-/// chat.
-type Rendered<'py> = (String, Spans<'py>, Vec<(usize, usize)>, Turns, (u32, u64));
-
 /// Year, month, day, hour, minute, second, microsecond, day of the week and day of the year.
 pub type Now = (i32, u32, u32, u32, u32, u32, u32, u32, u32);
 
-/// The clock that shows this time.
-pub fn clock_of(now: Now) -> Clock {
+/// The clock that shows this time; which it is does not matter to a template that does not tell it.
+pub fn clock_of(now: Option<Now>) -> Clock {
+    let Some(now) = now else { return Clock::default() };
     let (year, month, day, hour, minute, second, microsecond, weekday, day_of_year) = now;
     Clock { year, month, day, hour, minute, second, microsecond, weekday, day_of_year }
 }
@@ -49,6 +39,11 @@ impl PyTemplate {
     #[getter]
     fn loops_over_parts(&self) -> bool {
         self.0.loops_over_parts
+    }
+
+    #[getter]
+    fn tells_time(&self) -> bool {
+        self.0.tells_time
     }
 
     #[getter]
@@ -76,15 +71,15 @@ impl PyTemplate {
 
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
-        messages, *, now, specials=Vec::new(), tools=None, documents=None, arguments=None,
+        messages, *, now=None, specials=Vec::new(), tools=None, documents=None, arguments=None,
         add_generation_prompt=false, continue_final_message=false, content_format="sent", before=(0, 0), most=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
-    fn render<'py>(
+    fn render(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         messages: &[u8],
-        now: Now,
+        now: Option<Now>,
         specials: Vec<(String, String)>,
         tools: Option<&[u8]>,
         documents: Option<&[u8]>,
@@ -94,7 +89,7 @@ impl PyTemplate {
         content_format: &str,
         before: (u32, u64),
         most: Option<u64>,
-    ) -> PyResult<Rendered<'py>> {
+    ) -> PyResult<PyRendering> {
         let clock = clock_of(now);
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         let text = |json| simdutf8::basic::from_utf8(json).map_err(|_| not_utf8(py));
@@ -114,49 +109,7 @@ impl PyTemplate {
         };
         let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
         // A small chat may take as long as a large one, if its template is a bomb.
-        let rendering = run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))?;
-        let mut places = Characters { text: &rendering.text, ascii: rendering.text.is_ascii(), byte: 0, character: 0 };
-        let mut spans = Vec::with_capacity(rendering.spans.len());
-        let mut last: Option<(Arc<str>, Bound<'py, PyString>)> = None;
-        for span in rendering.spans {
-            let (start, end) = places.of(&span.bytes);
-            // Fields that are the same share their text.
-            let field = match &last {
-                Some((known, field)) if Arc::ptr_eq(known, &span.field) => field.clone(),
-                _ => PyString::new(py, &span.field),
-            };
-            last = Some((span.field, field.clone()));
-            spans.push((span.message, field, start, end));
-        }
-        (places.byte, places.character) = (0, 0);
-        let generated = rendering.generated.iter().map(|block| places.of(block)).collect();
-        (places.byte, places.character) = (0, 0);
-        let turns = rendering.turns.iter().map(|turn| (turn.message, places.of(&turn.bytes)));
-        let turns = turns.map(|(message, (start, end))| (message, start, end)).collect();
-        Ok((rendering.text, spans, generated, turns, (rendering.after.chats, rendering.after.left)))
-    }
-}
-
-/// Turns ranges in order from bytes to characters.
-struct Characters<'t> {
-    text: &'t str,
-    ascii: bool,
-    byte: usize,
-    character: usize,
-}
-
-impl Characters<'_> {
-    fn of(&mut self, bytes: &Range<usize>) -> (usize, usize) {
-        (self.at(bytes.start), self.at(bytes.end))
-    }
-
-    fn at(&mut self, byte: usize) -> usize {
-        if self.ascii {
-            return byte;
-        }
-        self.character += self.text[self.byte..byte].chars().count();
-        self.byte = byte;
-        self.character
+        run(py, usize::MAX, render).map(PyRendering).map_err(|error| exception(py, &error, None))
     }
 }
 

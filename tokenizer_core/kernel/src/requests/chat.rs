@@ -9,8 +9,8 @@ use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
 use crate::output::count::Count;
-use crate::template::plain::is_empty;
-use crate::template::{Chat, Clock, ContentFormat, Sent, Template};
+use crate::template::plain::{Plain, is_empty, not_plain};
+use crate::template::{Chat, Clock, ContentFormat, Failure, Kind, Sent, Template};
 
 /// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,17 @@ pub struct Renderer<'a> {
     pub template: &'a Template,
     /// Up to a comma.
     pub head: &'a [u8],
+}
+
+/// What a request with a chat comes to.
+#[derive(Debug)]
+pub enum ChatOutcome {
+    /// The answer.
+    Answered(Answer),
+    /// The template needs more steps than it may take.
+    TakesLong,
+    /// The service has to handle it.
+    Unhandled,
 }
 
 /// What is the same for all chats of a tokenizer.
@@ -193,18 +204,41 @@ impl<'a> ChatRequest<'a> {
         settings: &ChatSettings,
         clock: &Clock,
         most: Option<u64>,
-    ) -> Option<Answer> {
-        let Self { route, chat, fields, variables, rest, .. } = self;
-        let has_tools = chat.tools.is_some_and(|tools| !is_empty(tools));
-        let variables = if route == ChatRoute::Render { variables.json(has_tools)? } else { variables.unchanged() };
+    ) -> ChatOutcome {
+        match self.rendered(renderer.template, settings, clock, most) {
+            Ok(plain) => match self.written(&plain, pipeline, renderer.head, settings) {
+                Some(answer) => ChatOutcome::Answered(answer),
+                None => ChatOutcome::Unhandled,
+            },
+            Err(failure) if failure.kind == Kind::Limit && most.is_some() => ChatOutcome::TakesLong,
+            Err(_) => ChatOutcome::Unhandled,
+        }
+    }
+
+    fn rendered(
+        &self,
+        template: &Template,
+        settings: &ChatSettings,
+        clock: &Clock,
+        most: Option<u64>,
+    ) -> Result<Plain, Box<Failure>> {
+        let has_tools = self.chat.tools.is_some_and(|tools| !is_empty(tools));
+        let variables = match self.route {
+            ChatRoute::Render => self.variables.json(has_tools).ok_or_else(not_plain)?,
+            _ => self.variables.unchanged(),
+        };
         // Together with these variables, which may be made here.
-        let mut chat: Chat<'_> = chat;
+        let mut chat: Chat<'_> = self.chat.clone();
         chat.arguments = chat.arguments.or(variables.as_deref());
         chat.specials = settings.specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         chat.reserved = &settings.reserved;
         chat.most = most;
-        let plain = renderer.template.render_plain(&chat, clock).ok()?;
-        let mut json = renderer.head.to_vec();
+        template.render_plain(&chat, clock)
+    }
+
+    fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], settings: &ChatSettings) -> Option<Answer> {
+        let Self { route, fields, rest, .. } = self;
+        let mut json = head.to_vec();
         if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
             let mut count = Count::default();
             pipeline.encode_chat(&plain.text, &plain.caller, false, &mut count).ok()?;

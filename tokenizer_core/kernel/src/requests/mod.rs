@@ -12,7 +12,7 @@ pub mod scan;
 mod text;
 mod vllm_variables;
 
-pub use chat::{ChatRequest, ChatRoute, ChatSettings, Renderer};
+pub use chat::{ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
 pub use ids::{IdsLimits, IdsRequest};
 pub use text::{ReturnField, Route, TextRequest};
 

@@ -1,6 +1,7 @@
 //! Loops and macros are run: bodies that have variables and perhaps an output of their own.
 
 use super::ast::{For, Macro, Target};
+use super::budget::{OBJECT, ROUND};
 use super::calls::Given;
 use super::failure::Result;
 use super::iter::Source;
@@ -24,6 +25,7 @@ impl<'t> Run<'t> {
     /// Run a recursive loop, which is a function.
     pub fn recurse(&mut self, each: &'t For, over: &Value<'t>, parent: u32, depth: usize) -> Result<Text<'t>> {
         self.deeper()?;
+        self.budget.charge(4 * OBJECT)?;
         let (outer, base) = (self.base, self.slots.len());
         self.reserve(parent, each.slots)?;
         self.base = base;
@@ -64,7 +66,7 @@ impl<'t> Run<'t> {
                 None => self.next(&mut source)?,
             };
             let Some(item) = item else { break };
-            self.budget.charge(4)?;
+            self.budget.charge(ROUND)?;
             let message = match &item {
                 Value::Dict(dict) if self.inner == 0 => dict.message(),
                 _ => None,

@@ -16,6 +16,8 @@ pub const PER_LATER_BYTE: u64 = 12;
 pub const OBJECT: usize = 32;
 /// Steps for each value of a list, which takes some thirty bytes, and while lists grow more.
 pub const ITEM: usize = 12;
+/// Steps for each time that a loop goes round, beside those of its body.
+pub const ROUND: usize = 16;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 450;
 /// How deep lists and objects may stand in one another.

@@ -175,7 +175,7 @@ pub fn hash(value: &Value<'_>, budget: &Budget) -> Result<u64> {
         Value::Tuple(items) => {
             let mut hasher = keyed().build_hasher();
             for item in &items.values {
-                budget.charge(1)?;
+                budget.charge(8)?;
                 hasher.write_u64(hash(item, budget)?);
             }
             hasher.finish()

@@ -35,6 +35,8 @@ pub struct Template {
     slots: u16,
     /// Whether the source speaks of `content`.
     has_content: bool,
+    /// Whether it may write what time it is.
+    pub tells_time: bool,
     /// Whether it loops over the content of a message.
     pub loops_over_parts: bool,
     /// What it may write beside what it is given.
@@ -102,8 +104,8 @@ impl Template {
         let mut body = parse(source)?;
         let (loops_over_parts, written) = (loops_over_parts(&mut body), written(&mut body));
         let (scope, slots) = resolve(&mut body)?;
-        let has_content = source.contains("content");
-        Ok(Self { body, scope, slots, has_content, loops_over_parts, written, found: Found::default() })
+        let (has_content, tells_time) = (source.contains("content"), source.contains("strftime_now"));
+        Ok(Self { body, scope, slots, has_content, tells_time, loops_over_parts, written, found: Found::default() })
     }
 
     /// Render a chat.

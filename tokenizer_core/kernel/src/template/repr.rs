@@ -28,7 +28,7 @@ pub fn repr_of<'t>(value: &Value<'t>, budget: &Budget) -> Result<Text<'t>> {
 }
 
 fn write(value: &Value<'_>, into: &mut String, budget: &Budget) -> Result<()> {
-    budget.charge(8)?;
+    budget.charge(16)?;
     match value {
         Value::Unset | Value::Undefined(_) => into.push_str("Undefined"),
         Value::None => into.push_str("None"),
