@@ -17,7 +17,7 @@ ARGUMENTS = {"functions": "", "datetime": "", "date_string": "", "names": ["a", 
 WRITES_ALL = "{{ tools | tojson }}{{ names }}{{ documents }}{% for m in messages %}{{ m | tojson }}{% endfor %}"
 SLOW = (
     "{{ messages[0].content }}"
-    "{% for i in range(30) %}{% for j in range(9000) %}{{ 'a' if j == 0 }}{% endfor %}{% endfor %}"
+    "{% for i in range(14) %}{% for j in range(9000) %}{{ 'a' if j == 0 }}{% endfor %}{% endfor %}"
 )
 """Takes some three million of the four million steps of a request and two million of a chat."""
 
