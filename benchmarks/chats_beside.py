@@ -62,6 +62,7 @@ def measure(directory: Path, small: Path, rounds: int, seconds: int, megabytes: 
     artifact = directory / "chats"
     bombs = [directory / f"bomb-{name}" for name in BOMBS]
     opened = chat_worker.build(data_dir(), TEMPLATE)
+    opened.save(artifact, name=artifact.name)
     for path, template in zip(bombs, BOMBS.values(), strict=True):
         opened.with_template(template).save(path, name=path.name)
     exploding, large = directory / "bombs.jsonl", directory / "large.jsonl"
