@@ -573,6 +573,17 @@ class Counter:
         """Bytes of text that have been counted."""
 
     @property
+    def bytes_held(self) -> int:
+        """Memory of what has been counted."""
+
+    def take(self) -> PieceCounts:
+        """Return what was counted so far, and go on with nothing counted.
+
+        Raises:
+            InvalidCorpus: as ``finish``.
+        """
+
+    @property
     def has_failed(self) -> bool:
         """Whether it is no use to read on; ``finish`` raises what is wrong."""
 
@@ -633,8 +644,41 @@ class PieceCounts:
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
 
-    def part(self, part: int, parts: int) -> PieceCounts:
-        """Return the pieces whose hash falls to one of ``parts``, without documents and bytes; all hosts hash alike."""
+    def sections(self) -> list[builtins.bytes]:
+        """Write all pieces into ``COUNT_SECTIONS`` sections by their hashes, each in the order of their bytes."""
+
+def merge_sections(number: int, sections: Sequence[bytes]) -> bytes:
+    """Add up sections of one number into one.
+
+    Raises:
+        InvalidCorpus: a section is damaged; with its index as ``row``.
+    """
+
+COUNT_SECTIONS: int
+
+@final
+class Reduced:
+    """The sum of many sections, without what is too long or too rare.
+
+    Args:
+        max_piece_length: pieces with more bytes are left out; they are ``left_out`` of the counts.
+        min_count: pieces that occur less often in all sections together are left out.
+    """
+
+    def __new__(cls, max_piece_length: int | None = None, min_count: int = 1) -> Reduced: ...
+    def add(self, number: int, sections: Sequence[bytes]) -> None:
+        """Add all sections of one number.
+
+        Raises:
+            InvalidCorpus: a section is damaged; with its index as ``row``.
+        """
+
+    @property
+    def dropped(self) -> list[tuple[str, tuple[int, int, int], tuple[int, int, int]]]:
+        """Each script with the pieces that were too rare, their occurrences and bytes, and with those of all."""
+
+    def finish(self) -> PieceCounts:
+        """Put what was added in order; the documents and bytes that it came from are unknown."""
 
 def block_hashes(
     ids: npt.NDArray[np.uint32], scheme: str, block_size: int, options: str

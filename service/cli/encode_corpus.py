@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from service.cli.encode_progress import EncodeBar
 from service.cli.engines import add_engine, engine_of
-from service.cli.options import POLICIES, Parser, add_tokenizer, place, whole_number
+from service.cli.options import POLICIES, Parser, add_tokenizer, place, size, whole_number
 from service.cli.streams import (
     CommandError,
     note,
@@ -32,7 +32,6 @@ from tokenizer_core import (
     encode_corpus,
 )
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _PLACES = ("after", "before", "none")
 
 
@@ -98,7 +97,7 @@ def _add_files(parser: Parser) -> None:
     )
     parser.add_argument(
         "--shard-bytes",
-        type=_size,
+        type=size,
         metavar="SIZE",
         default=10**9,
         help="unpacked bytes of the corpus for each shard, such as 500M (default: 1G)",
@@ -113,19 +112,11 @@ def _add_run(parser: Parser) -> None:
     parser.add_argument("--join", action="store_true", help="share the work with other runs of the same command")
     parser.add_argument("--threads", type=whole_number, metavar="N", help="threads that encode (default: one a core)")
     parser.add_argument(
-        "--memory", type=_size, metavar="SIZE", default=128 * 10**6, help="of what is encoded at once (default: 128M)"
+        "--memory", type=size, metavar="SIZE", default=128 * 10**6, help="of what is encoded at once (default: 128M)"
     )
     add_engine(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _size(text: str) -> int:
-    """Read a number of bytes, such as 500M."""
-    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)B?", text)
-    if found is None or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500M or 1G")
-    return int(found[1]) * _UNITS[found[2]]
 
 
 def _seed(text: str) -> int:

@@ -14,6 +14,8 @@ from tokenizer_core import base_artifact, did_you_mean
 POLICIES = ("reject", "text", "parse")
 
 
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
 _WRONG = re.compile(
     r"argument [A-Z]+: invalid choice: '(?P<command>[^']*)'|unrecognized arguments: (?P<flag>--?[^\s=]+)"
 )
@@ -97,3 +99,11 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 def refused_setting(error: InvalidSetting, args: argparse.Namespace) -> CommandError:
     """Say which flag or variable gave a setting that cannot be."""
     return CommandError("invalid_setting", f"{source_of(error.source, vars(args))} {error.wrong}", status=2)
+
+
+def size(text: str) -> int:
+    """Read a number of bytes, such as 500M."""
+    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)B?", text)
+    if found is None or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500M or 1G")
+    return int(found[1]) * _UNITS[found[2]]

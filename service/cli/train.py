@@ -54,6 +54,13 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--threads", metavar="N", type=whole_number, default=0, help="for counting (default: all cores)"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=options.size,
+        default=1 << 30,
+        help="of counting; beyond it counts go to the disk (default: 1 GiB)",
+    )
     add_engine(parser)
     parser.add_argument("--resume", action="store_true", help="continue an interrupted run, or begin if there is none")
     parser.add_argument(
@@ -109,7 +116,15 @@ def _train(
     try:
         # Ray has a way of its own to end at a signal: ours comes after it.
         with engine_of(args) as engine, _stopped_by_signals(), _warnings_as_lines(bar):
-            training = TrainingRun(work, wanted, progress=bar, threads=args.threads, left_out=left_out, engine=engine)
+            training = TrainingRun(
+                work,
+                wanted,
+                progress=bar,
+                threads=args.threads,
+                memory=args.memory,
+                left_out=left_out,
+                engine=engine,
+            )
             _require_own(training, args)
             training.count()
             if args.save_counts is not None:
@@ -121,7 +136,7 @@ def _train(
             place = Path(args.output)
             return training.publish(place), training.report()
     except (TokdError, OSError) as error:
-        if isinstance(error, EmptyCorpus) or not any((work / "counts").glob("*.counts")):
+        if isinstance(error, EmptyCorpus) or not any((work / "counts").glob("*.sorted")):
             # Nothing is done yet that would be worth keeping until the mistake is mended.
             shutil.rmtree(work, ignore_errors=True)
         if isinstance(error, OSError):

@@ -113,6 +113,7 @@ FLAGS = (
     Flag("min_frequency", "N", "a pair that occurs less often is not merged (default: 1)", kind=count),
     Flag("max_token_length", "BYTES", "longer tokens are not made", kind=count),
     Flag("max_piece_length", "BYTES", "longer pieces are left out", kind=count),
+    Flag("min_count", "N", "pieces that occur less often are left out, to save memory (default: 1)", kind=count),
     Flag("sixteen_bit", "", "refuse ids that do not fit into 16 bits, and write merges.u16", kind=None),
     Flag("extends", "ARTIFACT", "learn more merges for this artifact, whose ids stay as they are", flag="extend"),
     Flag("bos", "LITERAL", "the special token that begins a text"),

@@ -112,6 +112,7 @@ class TrainingSettings(BaseModel):
     min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
     max_token_length: Count | None = Field(None, description="In bytes; of all but byte-level BPE in characters.")
     max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
+    min_count: Count = Field(1, description="Pieces that occur less often are left out, to save memory.")
     id_layout: IdLayout = Field(
         "specials_last", description="Whether special tokens have the lowest or the highest ids."
     )

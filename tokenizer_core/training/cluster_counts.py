@@ -1,7 +1,7 @@
-"""Count a corpus over an engine: a call counts a shard into parts by the hash of the piece, another adds up a part.
+"""Count a corpus over an engine: a call counts a shard, another adds up some sections of all shards.
 
-All are files of one directory. The counts of a part are those of its pieces in the whole corpus, so that parts are only
-put together in the end, and the first of them also has the sums of what was read.
+All are files of one directory. Sections divide pieces by their hashes, so that the sums of the calls are only put
+together in the end; the first of them also has the sums of what was read.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core import atomic_files
-from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core._kernel import COUNT_SECTIONS
+from tokenizer_core.corpus.files import Files
 from tokenizer_core.corpus.reading import Meter, Source, can_seek, is_packed
 from tokenizer_core.engines.engine import Call, Engine
-from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count_between, count_sources, cut_of
-from tokenizer_core.training.counts import read_header
+from tokenizer_core.training import sorted_counts
+from tokenizer_core.training.counting import Rules, count_between, count_sources, cut_of
 from tokenizer_core.training.progress import Progress, Reporter
 from tokenizer_core.training.shards import Shard, shards
+from tokenizer_core.training.sorted_counts import read_header
 
 MAX_SHARDS = 4096
-"""The corpus is cut into about as many at most: every one of them has a file for every part."""
+"""The corpus is cut into about as many at most: every one of them has a file, of which each sum reads its sections."""
 
 MOST_PARTS = 64
 
@@ -63,25 +65,25 @@ def count_over(
     shard_bytes = max(shard_bytes, total // MAX_SHARDS)
     stretches = list(_stretches(found, files, rules, reporter, shard_bytes))
     parts = min(MOST_PARTS, 1 << max(2, (len(stretches) - 1).bit_length()))
-    firsts = {stretch.key: directory / _name(stretch.key, 0, parts) for stretch in stretches}
+    counted = {stretch.key: directory / f"{stretch.key}.sorted" for stretch in stretches}
     # A call is one of many at a time, so it takes one thread; its files are found already.
     rules, plain = replace(rules, threads=1), replace(files, paths=())
     counting = [
-        _call(stretch.key, firsts[stretch.key], count_stretch, directory, parts, stretch, plain, rules)
+        _call(stretch.key, counted[stretch.key], count_stretch, counted[stretch.key], stretch, plain, rules)
         for stretch in stretches
     ]
     sizes, done = {stretch.key: stretch.size for stretch in stretches}, 0
     for call in _done(engine, counting, reporter):
-        meter.unpack((read_header(firsts[call.name]) or {})["unpacked"])
+        meter.unpack((read_header(counted[call.name]) or {})["unpacked"])
         done += sizes[call.name]
         reporter.progress = Progress("counting", done, total, "bytes")
-    keys = json.dumps([*firsts]).encode()
+    keys = json.dumps([*counted]).encode()
     whole = hashlib.sha256(keys).hexdigest()
     listed = directory / f"{whole}.json"
     atomic_files.replace(listed, [keys])
-    names = [_name(whole, part, parts) for part in range(parts)]
+    names = [f"{whole}-{part}-of-{parts}.sorted" for part in range(parts)]
     adding = [
-        _call(name, directory / name, add_part, directory / name, listed, part, parts, rules)
+        _call(name, directory / name, add_part, directory / name, listed, part, parts)
         for part, name in enumerate(names)
     ]
     for _ in _done(engine, adding, reporter):
@@ -89,32 +91,26 @@ def count_over(
     return names
 
 
-def count_stretch(directory: Path, parts: int, stretch: Stretch, files: Files, rules: Rules) -> None:
-    """Count a stretch; the part that is written last says that all are there."""
+def count_stretch(path: Path, stretch: Stretch, files: Files, rules: Rules) -> None:
+    """Count a stretch into a file."""
     shard, reporter = stretch.shard, Reporter(None)
-    if stretch.stop is None:
-        counts = count_sources(shard.sources, files, rules, reporter)
-    else:
-        (source,) = shard.sources
-        if (cut := cut_of(source, files, rules)) is None:
-            raise ValueError(f"{source.name} cannot be cut")
-        counts = count_between(source, stretch.start, stretch.stop, cut, files, rules, reporter)
-    shard.check_unchanged()
-    nothing = replace(counts, documents=0, text_bytes=0, unpacked=0, skipped=0, first_skipped=())
-    for part in reversed(range(parts)):
-        told = nothing if part else counts
-        replace(told, pieces=counts.pieces.part(part, parts)).save(directory / _name(stretch.key, part, parts))
+    with sorted_counts.spills_for(path) as spills:
+        if stretch.stop is None:
+            counts = count_sources(shard.sources, files, rules, reporter, spill=spills.add)
+        else:
+            (source,) = shard.sources
+            if (cut := cut_of(source, files, rules)) is None:
+                raise ValueError(f"{source.name} cannot be cut")
+            counts = count_between(source, stretch.start, stretch.stop, cut, files, rules, reporter)
+        shard.check_unchanged()
+        spills.save(path, counts)
 
 
-def add_part(path: Path, listed: Path, part: int, parts: int, rules: Rules) -> None:
-    """Add up one part of all stretches that a file lists."""
-    paths = [path.with_name(_name(key, part, parts)) for key in json.loads(listed.read_bytes())]
-    files = Files(paths=tuple(paths), format="counts")
-    counts = count_sources(sources(files), files, replace(rules, replace_invalid=False), Reporter(None))
-    headers = [read_header(each) or {} for each in paths]
-    first = [place for header in headers for place in header["first_skipped"]]
-    sums = {name: sum(header[name] for header in headers) for name in ("unpacked", "skipped")}
-    replace(counts, **sums, first_skipped=tuple(first[:MAX_SKIPPED_SHOWN])).save(path)
+def add_part(path: Path, listed: Path, part: int, parts: int) -> None:
+    """Add up a share of the sections of all stretches that a file lists."""
+    paths = [path.with_name(f"{key}.sorted") for key in json.loads(listed.read_bytes())]
+    numbers = range(part * COUNT_SECTIONS // parts, (part + 1) * COUNT_SECTIONS // parts)
+    sorted_counts.merge(paths, path, {} if part else sorted_counts.sums(paths), numbers)
 
 
 def _stretches(
@@ -147,7 +143,3 @@ def _done(engine: Engine, calls: Sequence[Call], reporter: Reporter) -> Iterator
 
 def _is_there(path: Path) -> bool:
     return read_header(path) is not None
-
-
-def _name(key: str, part: int, parts: int) -> str:
-    return f"{key}-{part}-of-{parts}.counts"

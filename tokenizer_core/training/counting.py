@@ -16,12 +16,18 @@ from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, source
 from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, failures, lines, readable_lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words, cut_from
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
-from tokenizer_core.training.counts import Counts, check_header, require_pieces
+from tokenizer_core.training.counts import MAX_SKIPPED_SHOWN, Counts, check_header, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
 
 Item = TypeVar("Item")
+Spill = Callable[[PieceCounts], None]
 
-MAX_SKIPPED_SHOWN = 10
+MEMORY = 1 << 30
+"""Bytes that counting may hold by default: of the text of a shard far less."""
+
+_COPIES = 3
+"""Counts in tables, in order, and as they are written."""
+
 MAX_REASON = 300
 """Characters of what is said of each line that was left out."""
 
@@ -35,12 +41,14 @@ class Rules:
         special_tokens: literals that end a document and are not counted.
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: 0 means one a core; they change no count.
+        memory: bytes that may be held while files are counted; beyond it counts go to the disk. It changes no count.
     """
 
     config: str
     special_tokens: tuple[str, ...] = ()
     replace_invalid: bool = False
     threads: int = 0
+    memory: int = MEMORY
 
     def header(self) -> dict[str, Any]:
         """Return what a counts file says of them."""
@@ -78,17 +86,19 @@ def count_sources(
     max_piece_length: int | None = None,
     meter: Meter | None = None,
     total: int | None = None,
+    spill: Spill | None = None,
 ) -> Counts:
     """Count the pieces of files.
 
     Args:
+        spill: takes counts that would hold more memory than the rules allow; what is returned are the others.
         meter: goes on from what was read before.
         total: bytes of all files; by default of these.
     """
     total = sum(source.size or 0 for source in found) if total is None else total
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
     meter = Meter() if meter is None else meter
-    run, before = _Run(counter, files, rules, meter, total, reporter), meter.unpacked
+    run, before = _Run(counter, files, rules, meter, total, reporter, spill), meter.unpacked
 
     def feed() -> None:
         for number, source in enumerate(found):
@@ -119,9 +129,11 @@ def count_segment(
     reporter: Reporter,
     meter: Meter,
     total: int,
+    spill: Spill,
 ) -> Counts:
-    """Count the next segment of a file of text or lines."""
-    run, start = _run_from(segments.position, segments.lines, files, rules, reporter, meter, total), segments.position
+    """Count the next segment of a file of text or lines; ``spill`` is that of ``count_sources``."""
+    start = segments.position
+    run = _run_from(start, segments.lines, files, rules, reporter, meter, total, spill)
     pieces = _finished(run, lambda: run.feed(source.format, segments.read(size)), [source], None)
     return run.stretch(source, pieces, segments.position - start, is_last=segments.is_at_end)
 
@@ -160,11 +172,20 @@ def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     return None
 
 
-def _run_from(start: int, lines: int, files: Files, rules: Rules, reporter: Reporter, meter: Meter, total: int) -> _Run:
+def _run_from(
+    start: int,
+    lines: int,
+    files: Files,
+    rules: Rules,
+    reporter: Reporter,
+    meter: Meter,
+    total: int,
+    spill: Spill | None = None,
+) -> _Run:
     """Begin to count a file in its middle."""
     counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
     counter.begin_source(0, start, lines)
-    return _Run(counter, files, rules, meter, total, reporter)
+    return _Run(counter, files, rules, meter, total, reporter, spill)
 
 
 def _finished(
@@ -211,7 +232,7 @@ class _Run:
     """Feeds files to a counter, and notes how far it is.
 
     Attributes:
-        documents, text_bytes: what files of counts say that they were made of.
+        documents, text_bytes: what files of counts say that they were made of, and what has left memory.
         damage: the error of the first of these files with more or fewer pieces than it states; an error in a line of
             one comes first.
     """
@@ -222,11 +243,14 @@ class _Run:
     meter: Meter
     total: int
     reporter: Reporter
+    spill: Spill | None = None
     documents: int = 0
     text_bytes: int = 0
     damage: InvalidCorpus | None = None
     skipped_here: int = 0
     first_skipped_here: list[str] = field(default_factory=list)
+    skipped_before: int = 0
+    first_skipped_before: list[tuple[int, int, str]] = field(default_factory=list)
 
     def take(self, source: Source) -> None:
         skip = self._skip if self.files.on_error == "skip" else None
@@ -258,15 +282,28 @@ class _Run:
     def stretch(self, source: Source, pieces: PieceCounts, unpacked: int, *, is_last: bool) -> Counts:
         """Return the counts of a stretch of a file."""
         # A text is one document, which ends with its last stretch.
-        documents = pieces.documents - (source.format == "text" and not is_last)
+        documents = pieces.documents + self.documents - (source.format == "text" and not is_last)
         special, skipped = self.rules.special_tokens, self.skipped(pieces, [source])
-        return Counts(pieces, self.rules.config, special, None, documents, pieces.bytes, unpacked, **skipped)
+        text_bytes = pieces.bytes + self.text_bytes
+        return Counts(pieces, self.rules.config, special, None, documents, text_bytes, unpacked, **skipped)
 
     def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:
         """Return what ``Counts`` says of lines and rows that were left out."""
-        of_lines = [f"{found[source].name}: {reason}"[:MAX_REASON] for source, _, reason in pieces.first_skipped]
+        lines = [*self.first_skipped_before, *pieces.first_skipped]
+        of_lines = [f"{found[source].name}: {reason}"[:MAX_REASON] for source, _, reason in lines]
         first = [*of_lines, *self.first_skipped_here][:MAX_SKIPPED_SHOWN]
-        return {"skipped": pieces.skipped + self.skipped_here, "first_skipped": tuple(first)}
+        skipped = pieces.skipped + self.skipped_before + self.skipped_here
+        return {"skipped": skipped, "first_skipped": tuple(first)}
+
+    def _spill_when_full(self) -> None:
+        if self.spill is None or self.counter.bytes_held * _COPIES <= self.rules.memory:
+            return
+        pieces = self.counter.take()
+        self.documents += pieces.documents
+        self.text_bytes += pieces.bytes
+        self.skipped_before += pieces.skipped
+        self.first_skipped_before += pieces.first_skipped
+        self.spill(pieces)
 
     def _skip(self, error: InvalidCorpus) -> None:
         self.skipped_here += 1
@@ -293,6 +330,7 @@ class _Run:
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             yield item
+            self._spill_when_full()
             self.reporter.check()
             self.reporter.progress = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
             if self.counter.has_failed:

@@ -24,8 +24,25 @@ from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 
 HEADER = "tokd counts 1"
 
+MAX_SKIPPED_SHOWN = 10
+
 _LINES = 1 << 14
 """Pieces written at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What was too rare among the pieces of a script.
+
+    Attributes:
+        script: the name that Unicode has for it; ``Common`` are pieces of characters that many scripts share.
+        rare: distinct pieces that were left out, how often they occur together, and the bytes of all these occurrences.
+        all: the same of all pieces of the script.
+    """
+
+    script: str
+    rare: tuple[int, int, int]
+    all: tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,8 @@ class Counts:
         unpacked: bytes of its files, unpacked.
         skipped: lines and rows that could not be read and were left out.
         first_skipped: what was wrong with the first of them, each with its place.
+        min_count: pieces that occur less often were left out.
+        dropped: what that left out, by script.
     """
 
     pieces: PieceCounts
@@ -51,6 +70,8 @@ class Counts:
     unpacked: int = 0
     skipped: int = 0
     first_skipped: tuple[str, ...] = ()
+    min_count: int = 1
+    dropped: tuple[Dropped, ...] = ()
 
     @cached_property
     def hash(self) -> str:
@@ -72,7 +93,7 @@ class Counts:
 
     def summary(self) -> dict[str, Any]:
         """Say what was counted."""
-        return {
+        summary = {
             "hash": self.hash,
             "documents": self.documents,
             "bytes": self.text_bytes,
@@ -80,19 +101,26 @@ class Counts:
             "distinct_pieces": len(self.pieces),
             "left_out": self.pieces.left_out,
         }
+        if self.min_count == 1:
+            return summary
+        sums = (sum(each.rare[at] for each in self.dropped) for at in range(3))
+        rare = dict(zip(("distinct_pieces", "pieces", "bytes"), sums, strict=True))
+        return summary | {"min_count": self.min_count, "too_rare": rare}
 
-    def _header(self, more: dict[str, Any]) -> bytes:
-        header = more | {
-            "format": HEADER,
+    def told(self) -> dict[str, Any]:
+        """Return how the counts were made and what of, as JSON has it."""
+        return {
             "config": json.loads(self.config),
             "special_tokens": list(self.special_tokens),
             "documents": self.documents,
             "bytes": self.text_bytes,
             "unpacked": self.unpacked,
-            "distinct_pieces": len(self.pieces),
             "skipped": self.skipped,
             "first_skipped": list(self.first_skipped),
         }
+
+    def _header(self, more: dict[str, Any]) -> bytes:
+        header = more | self.told() | {"format": HEADER, "distinct_pieces": len(self.pieces)}
         return json.dumps(header, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
     def _lines(self) -> Iterator[bytes]:
@@ -117,17 +145,10 @@ def require_pieces(counts: Counts) -> None:
             f"every piece of the corpus is longer than {counts.max_piece_length} bytes and left out; allow longer ones",
             field="max_piece_length",
         )
+    if counts.dropped:
+        message = f"every piece of the corpus occurs less than {counts.min_count} times and is left out; lower that"
+        raise EmptyCorpus(message, field="min_count")
     raise EmptyCorpus("there is no text in the corpus", field="corpus")
-
-
-def read_header(path: Path) -> dict[str, Any] | None:
-    """Return what the first line of a counts file of this package says; ``None`` if there is no such file."""
-    try:
-        with path.open("rb") as file:
-            header = json.loads(file.readline())
-    except (FileNotFoundError, ValueError):
-        return None
-    return header if isinstance(header, dict) and header.get("format") == HEADER else None
 
 
 def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, int]:

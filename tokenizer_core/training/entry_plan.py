@@ -41,6 +41,10 @@ class NewEntries:
         return self.settings.max_piece_length
 
     @property
+    def min_count(self) -> int:
+        return self.settings.min_count
+
+    @property
     def wanted(self) -> int:
         return max(self.sizes) - len(self.settings.fixed)
 

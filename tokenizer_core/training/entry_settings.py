@@ -51,6 +51,7 @@ class EntrySettings(ABC):
         unk: the token of what is not in the vocabulary; the first special token, unless it is another one of them.
         min_frequency: what occurs less often is not learned.
         max_piece_length: in bytes; longer pieces are left out. By default none is.
+        min_count: pieces that occur less often in the whole corpus are left out, to save memory; by default none is.
 
     Raises:
         InvalidOption: with the field.
@@ -75,9 +76,10 @@ class EntrySettings(ABC):
     unk: str = "[UNK]"
     min_frequency: int = 1
     max_piece_length: int | None = None
+    min_count: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "min_frequency"):
+        for name in ("vocab_size", "min_frequency", "min_count"):
             object.__setattr__(self, name, number_of(getattr(self, name), name))
         if self.max_piece_length is not None:
             object.__setattr__(self, "max_piece_length", number_of(self.max_piece_length, "max_piece_length"))
@@ -88,6 +90,7 @@ class EntrySettings(ABC):
             check_choice(step, Normalizing, f"normalizer[{index}]")
         check_limit(self.max_piece_length, "max_piece_length")
         check_frequency(self.min_frequency)
+        check_frequency(self.min_count, "min_count")
         check_distinct(self.special_tokens)
         check_unicode(self.unk, "unk")
         if not self.unk:

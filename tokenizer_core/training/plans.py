@@ -30,7 +30,13 @@ HUGE_PIECE = 100_000
 MAX_SIZES = 64
 """Vocabularies of one run."""
 
-EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length")
+MUCH_LOST = 0.1
+"""The share of a script's text above which there is a warning if rare pieces are left out."""
+
+MAX_SCRIPTS = 5
+"""Scripts that the warning names."""
+
+EXTENDING = ("vocab_size", "tie_break", "min_frequency", "max_token_length", "max_piece_length", "min_count")
 """The settings that can be chosen when a tokenizer is extended: the others are as it has them."""
 
 
@@ -44,6 +50,10 @@ class Plan(Protocol):
     @property
     def max_piece_length(self) -> int | None:
         """Longer pieces are left out."""
+
+    @property
+    def min_count(self) -> int:
+        """Rarer pieces are left out."""
 
     @property
     def wanted(self) -> int:
@@ -137,6 +147,10 @@ class NewVocabulary(_OfBytes):
         return self.settings.max_piece_length
 
     @property
+    def min_count(self) -> int:
+        return self.settings.min_count
+
+    @property
     def start(self) -> Start:
         return Start.after(self.settings.initial_merges)
 
@@ -198,6 +212,7 @@ class LongerVocabulary(_OfBytes):
         min_frequency: int = 1,
         max_token_length: int | None = None,
         max_piece_length: int | None = None,
+        min_count: int = 1,
     ) -> LongerVocabulary:
         """Check the settings."""
         settings = TrainSettings(
@@ -206,6 +221,7 @@ class LongerVocabulary(_OfBytes):
             min_frequency=min_frequency,
             max_token_length=max_token_length,
             max_piece_length=max_piece_length,
+            min_count=min_count,
             pattern=None,
         )
         if settings.vocab_size < tokenizer.vocab_size:
@@ -222,6 +238,10 @@ class LongerVocabulary(_OfBytes):
     @property
     def max_piece_length(self) -> int | None:
         return self.settings.max_piece_length
+
+    @property
+    def min_count(self) -> int:
+        return self.settings.min_count
 
     @property
     def start(self) -> Start:
@@ -290,6 +310,19 @@ def warn_of_huge_pieces(counts: Counts) -> None:
         warnings.warn(
             f"the pretokenizer leaves a piece of {len(longest)} bytes, {start!r} and so on; set max_piece_length to "
             "leave such pieces out",
+            TrainingWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_rare_pieces(counts: Counts) -> None:
+    """Warn of scripts of which much is left out for being rare: often those whose words are not set apart by spaces."""
+    lost = {each.script: each.rare[2] / each.all[2] for each in counts.dropped if each.rare[2]}
+    much = sorted((script for script in lost if lost[script] > MUCH_LOST), key=lost.__getitem__, reverse=True)
+    if much:
+        shares = ", ".join(f"{lost[script]:.0%} of {script}" for script in much[:MAX_SCRIPTS])
+        warnings.warn(
+            f"min_count {counts.min_count} leaves out {shares}, in bytes of text; none of that is learned, so lower it",
             TrainingWarning,
             stacklevel=4,
         )

@@ -1,6 +1,6 @@
 """A training run in a directory that keeps finished work: after a kill, the same calls resume it.
 
-``counts/<key>.counts`` are the counts of a part of the corpus, named by the hash of the part's content and of every
+``counts/<key>.sorted`` are the counts of a part of the corpus, named by the hash of the part's content and of every
 setting that changes counts. ``counted-<key>.json`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of
 merges so far, named by the counts it is made from and every setting that changes merges. A file is whole or not there,
 so what is there need not be made again, and what a run makes does not depend on how often it was interrupted.
@@ -27,17 +27,26 @@ from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training import sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
-from tokenizer_core.training.counting import MAX_SKIPPED_SHOWN, Rules, count, count_segment, count_sources, cut_of
-from tokenizer_core.training.counts import Counts, read_header, require_pieces
+from tokenizer_core.training.counting import (
+    MEMORY,
+    Rules,
+    count,
+    count_segment,
+    count_sources,
+    cut_of,
+)
+from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned, Merge
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import Plan, warn_of_huge_pieces
+from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
+from tokenizer_core.training.sorted_counts import read_header, spills_for
 
 
 class TrainingRun:
@@ -65,6 +74,7 @@ class TrainingRun:
         progress: Report | None = None,
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
+        memory: int = MEMORY,
         left_out: Sequence[str | Path] = (),
         engine: Engine | None = None,
     ) -> None:
@@ -76,6 +86,8 @@ class TrainingRun:
             progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core. They change nothing.
             shard_bytes: files are counted together up to this size. It changes nothing.
+            memory: bytes that counting may hold; beyond it counts go to the disk before their shard is counted whole.
+                It changes nothing. What is learned from needs memory by its distinct pieces.
             left_out: files and directories below the corpus that are not part of it; the run's own
                 directory never is.
             engine: counts files, such as a ``RayEngine``, whose hosts share ``directory`` and the files; by default
@@ -98,7 +110,8 @@ class TrainingRun:
         places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(tuple_of(left_out, "left_out")))
         self._left_out = (self._directory, *places)
         self._plan: Plan = recipe.plan()
-        self._rules: Rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
+        rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
+        self._rules: Rules = replace(rules, memory=integer_of(memory, "memory", 1))
         self._counts_directory = self._directory / "counts"
         self._counts_directory.mkdir(parents=True, exist_ok=True)
         atomic_files.sweep(self._directory)
@@ -121,7 +134,7 @@ class TrainingRun:
         """
         if not self._is_counted:
             self.count()
-        self._all_counts(None).save(path)
+        self._all_counts().save(path)
 
     def merge(self) -> None:
         """Learn the merges, after what was learned before; count first if that is not done.
@@ -136,8 +149,9 @@ class TrainingRun:
             return
         reporter = Reporter(self._report, learns=self._plan.learns)
         reporter.merging(0, self._plan.wanted)
-        counts = self._all_counts(self._plan.max_piece_length, reporter.progress)
+        counts = self._all_counts(self._plan.max_piece_length, self._plan.min_count, reporter.progress)
         warn_of_huge_pieces(counts)
+        warn_of_rare_pieces(counts)
         log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
         known = log.merges
         log.restart()
@@ -210,8 +224,7 @@ class TrainingRun:
         """Say what was counted and learned."""
         learned, log = self._finished
         tokenizer = self.tokenizers()[0]
-        headers = [read_header(self._counts_directory / name) or {} for name in self._names()]
-        first = [place for header in headers for place in header.get("first_skipped", ())]
+        sums = sorted_counts.sums([self._counts_directory / name for name in self._names()])
         return TrainingReport(
             hash=tokenizer.hash,
             corpus=log.corpus,
@@ -221,8 +234,8 @@ class TrainingRun:
             merges=len(learned.merges),
             longest_tokens=longest_tokens(learned),
             frequencies=tuple(merge[3] for merge in learned.merges),
-            skipped=sum(header.get("skipped", 0) for header in headers),
-            first_skipped=tuple(first[:MAX_SKIPPED_SHOWN]),
+            skipped=sums["skipped"],
+            first_skipped=tuple(sums["first_skipped"]),
             longest_piece=log.longest,
             seconds=log.seconds,
             timeline=tuple(log.timeline),
@@ -231,10 +244,10 @@ class TrainingRun:
 
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
         self._bounds.check_size(sum(len(text.encode()) for text in texts), "corpus.texts")
-        name = f"{texts_key(texts, self._rules)}.counts"
-        if read_header(self._counts_directory / name) is None:
-            count(iter(texts), self._rules, progress=self._report).save(self._counts_directory / name)
-        yield name
+        path = self._counts_directory / f"{texts_key(texts, self._rules)}.sorted"
+        if read_header(path) is None:
+            sorted_counts.save(path, count(iter(texts), self._rules, progress=self._report))
+        yield path.name
 
     def _count_files(self, files: Files) -> Iterator[str]:
         reporter, meter, done = Reporter(self._report), Meter(bounds=self._bounds), 0
@@ -259,13 +272,16 @@ class TrainingRun:
             reporter.report()
 
     def _count_shard(self, shard: Shard, files: Files, reporter: Reporter, meter: Meter, total: int) -> str:
-        path = self._counts_directory / f"{shard.key}.counts"
+        path = self._counts_directory / f"{shard.key}.sorted"
         if (header := read_header(path)) is not None:
             meter.unpack(header["unpacked"])
-        else:
-            counts = count_sources(shard.sources, files, self._rules, reporter, meter=meter, total=total)
+            return path.name
+        with spills_for(path) as spills:
+            counts = count_sources(
+                shard.sources, files, self._rules, reporter, meter=meter, total=total, spill=spills.add
+            )
             shard.check_unchanged()
-            reporter.run(partial(counts.save, path))
+            reporter.run(partial(spills.save, path, counts))
         return path.name
 
     def _count_segments(
@@ -274,7 +290,7 @@ class TrainingRun:
         (source,), segments = shard.sources, None
         position, before, is_last = 0, (meter.bytes, meter.unpacked), False
         while not is_last:
-            path = self._counts_directory / f"{shard.key}-{position}.counts"
+            path = self._counts_directory / f"{shard.key}-{position}.sorted"
             if (header := read_header(path)) is not None:
                 position, is_last = header["end"], header["last"]
                 self._bounds.check_size(before[1] + position)
@@ -283,21 +299,41 @@ class TrainingRun:
                     meter.bytes, meter.unpacked = before
                     segments = Segments(source, meter, cut)
                 reporter.run(partial(segments.skip, position, reporter.check))
-                counts = count_segment(source, segments, self._shard_bytes, files, self._rules, reporter, meter, total)
-                shard.check_unchanged()
-                position, is_last = segments.position, segments.is_at_end
-                reporter.run(partial(counts.save, path, end=position, last=is_last))
+                with spills_for(path) as spills:
+                    counts = count_segment(
+                        source, segments, self._shard_bytes, files, self._rules, reporter, meter, total, spills.add
+                    )
+                    shard.check_unchanged()
+                    position, is_last = segments.position, segments.is_at_end
+                    reporter.run(partial(spills.save, path, counts, end=position, last=is_last))
             yield path.name
         meter.unpacked = before[1] + position
 
-    def _all_counts(self, max_piece_length: int | None, shown: Progress | None = None) -> Counts:
-        """Read the counts of the whole corpus; meanwhile ``shown`` is reported, or how far the reading is."""
-        files = Files(paths=tuple(self._counts_directory / name for name in self._names()), format="counts")
-        # These counts are the run's own: no bound applies to them, and they are UTF-8.
-        rules = replace(self._rules, replace_invalid=False)
+    def _all_counts(
+        self, max_piece_length: int | None = None, min_count: int = 1, shown: Progress | None = None
+    ) -> Counts:
+        """Add up the counts of the whole corpus; meanwhile ``shown`` is reported.
+
+        Args:
+            max_piece_length, min_count: of the pieces that are learned from.
+        """
+        paths = [self._counts_directory / name for name in self._names()]
         report = self._report
         reporter = Reporter(report if report is None or shown is None else lambda _: report(shown))
-        counts = count_sources(sources(files), files, rules, reporter, max_piece_length=max_piece_length)
+        add_up = partial(sorted_counts.reduce, paths, max_piece_length, min_count, reporter.check)
+        pieces, dropped = reporter.run(add_up)
+        sums = sorted_counts.sums(paths)
+        counts = Counts(
+            pieces,
+            self._rules.config,
+            self._rules.special_tokens,
+            max_piece_length,
+            sums["documents"],
+            sums["bytes"],
+            sums["unpacked"],
+            min_count=min_count,
+            dropped=dropped,
+        )
         require_pieces(counts)
         return counts
 
@@ -320,7 +356,7 @@ class TrainingRun:
         return names
 
     def _merges_path(self) -> Path:
-        covered = [VERSION, self._names(), self._plan.max_piece_length, *self._plan.key]
+        covered = [VERSION, self._names(), self._plan.max_piece_length, self._plan.min_count, *self._plan.key]
         return self._directory / f"merges-{_key(covered)}.txt"
 
     @cached_property

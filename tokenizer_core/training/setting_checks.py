@@ -29,10 +29,10 @@ def check_limit(value: int | None, name: str) -> None:
         raise InvalidOption(f"{name} is at least 1, not {value}", field=name)
 
 
-def check_frequency(value: int) -> None:
+def check_frequency(value: int, field: str = "min_frequency") -> None:
     """Require 0 or more."""
     if value < 0:
-        raise InvalidOption(f"min_frequency is at least 0, not {value}", field="min_frequency")
+        raise InvalidOption(f"{field} is at least 0, not {value}", field=field)
 
 
 def check_distinct(literals: Sequence[str]) -> None:

@@ -50,6 +50,7 @@ class TrainSettings:
         min_frequency: a pair that occurs less often is not merged; 2 stops when no pair repeats.
         max_token_length: in bytes.
         max_piece_length: in bytes; longer pieces are left out. By default none is.
+        min_count: pieces that occur less often in the whole corpus are left out, to save memory; by default none is.
         id_layout: whether special tokens have the lowest or the highest ids.
         initial_merges: made before anything is learned, in this order.
         sixteen_bit: refuse a vocabulary whose ids do not fit into 16 bits.
@@ -66,6 +67,7 @@ class TrainSettings:
     min_frequency: int = 1
     max_token_length: int | None = None
     max_piece_length: int | None = None
+    min_count: int = 1
     id_layout: IdLayout = "specials_last"
     initial_merges: Sequence[tuple[bytes, bytes]] = ()
     sixteen_bit: bool = False
@@ -80,6 +82,7 @@ class TrainSettings:
         for field in ("max_token_length", "max_piece_length"):
             check_limit(getattr(self, field), field)
         check_frequency(self.min_frequency)
+        check_frequency(self.min_count, "min_count")
         self._check_special_tokens()
         tokens = self._check_initial_merges()
         least = len(tokens) + len(self.special_tokens)
@@ -109,7 +112,7 @@ class TrainSettings:
 
     def _check_types(self) -> None:
         given: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("vocab_size", "min_frequency", "max_token_length", "max_piece_length"):
+        for name in ("vocab_size", "min_frequency", "max_token_length", "max_piece_length", "min_count"):
             if given[name] is None and name.startswith("max_"):
                 continue
             object.__setattr__(self, name, number_of(given[name], name))

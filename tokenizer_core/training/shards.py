@@ -12,7 +12,7 @@ from tokenizer_core.corpus.files import Files
 from tokenizer_core.corpus.reading import Pause, Source, failures
 from tokenizer_core.errors import InvalidCorpus
 from tokenizer_core.training.counting import Rules
-from tokenizer_core.training.counts import HEADER
+from tokenizer_core.training.sorted_counts import FORMAT
 
 SHARD_BYTES = 128 << 20
 """Files are counted together up to this size: what a killed run may lose, against what writing counts costs."""
@@ -99,5 +99,5 @@ def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *,
 
 
 def _key(parts: object, rules: Rules) -> str:
-    covered = [HEADER, VERSION, UNICODE_VERSION, rules.header(), rules.replace_invalid, parts]
+    covered = [FORMAT, VERSION, UNICODE_VERSION, rules.header(), rules.replace_invalid, parts]
     return hashlib.sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest()

@@ -16,12 +16,19 @@ from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training import sorted_counts
 from tokenizer_core.training.counting import count
-from tokenizer_core.training.counts import Counts
+from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
 from tokenizer_core.training.families import AnySettings, BpeStyle, ModelName, settings_of
-from tokenizer_core.training.plans import LongerVocabulary, Plan, warn_of_huge_pieces, warn_of_skipped
+from tokenizer_core.training.plans import (
+    LongerVocabulary,
+    Plan,
+    warn_of_huge_pieces,
+    warn_of_rare_pieces,
+    warn_of_skipped,
+)
 from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import IdLayout, TieBreak
 
@@ -48,6 +55,7 @@ class Options(TypedDict, total=False):
     min_frequency: int
     max_token_length: int | None
     max_piece_length: int | None
+    min_count: int
     id_layout: IdLayout
     initial_merges: Sequence[tuple[bytes, bytes]]
     sixteen_bit: bool
@@ -117,6 +125,7 @@ def extend(
     min_frequency: int = 1,
     max_token_length: int | None = None,
     max_piece_length: int | None = None,
+    min_count: int = 1,
     replace_invalid: bool = False,
     threads: int = 0,
     progress: Report | None = None,
@@ -139,6 +148,7 @@ def extend(
         min_frequency=min_frequency,
         max_token_length=max_token_length,
         max_piece_length=max_piece_length,
+        min_count=min_count,
     )
     return _follow(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)[0]
 
@@ -179,13 +189,18 @@ def _counted(
     rules = plan.rules(replace_invalid=replace_invalid, threads=threads)
     if not isinstance(corpus, Counts):
         counts = count(corpus, rules, max_piece_length=plan.max_piece_length, progress=progress)
+        if plan.min_count > 1:
+            counts = sorted_counts.bounded(counts, plan.min_count)
+            require_pieces(counts)
         warn_of_huge_pieces(counts)
+        warn_of_rare_pieces(counts)
         warn_of_skipped(counts)
         return counts
     for field, given, wanted in (
         ("pattern", corpus.config, rules.config),
         ("special_tokens", corpus.special_tokens, rules.special_tokens),
         ("max_piece_length", corpus.max_piece_length, plan.max_piece_length),
+        ("min_count", corpus.min_count, plan.min_count),
     ):
         if given != wanted:
             raise InvalidOption(f"the counts were made with another {field}; count again, or ask for that", field=field)

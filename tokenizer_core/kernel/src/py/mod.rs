@@ -39,6 +39,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
+    module.add("COUNT_SECTIONS", crate::train::sections::SECTIONS)?;
     module.add("MAX_NBEST", crate::model::sampling::MAX_NBEST)?;
     module.add("MAX_CACHE_BYTES", crate::scratch::MAX_CACHE_BYTES)?;
     module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)?;
@@ -56,9 +57,11 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<shards::PyDocumentEncoder>()?;
     module.add_class::<train::PyCounter>()?;
     module.add_class::<train::PyPieceCounts>()?;
+    module.add_class::<train::PyReduced>()?;
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(train::merge_sections, module)?)?;
     module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(json::count_json, module)?)?;

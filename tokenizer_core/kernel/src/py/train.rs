@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
 use super::raise::{exception, invalid_option, run};
@@ -19,6 +20,8 @@ use crate::train::cut::places;
 use crate::train::learn::{Alphabet, learn};
 use crate::train::merge_loop::{Goal, Score};
 use crate::train::progress::{Progress, Reporter};
+use crate::train::reduced::{Dropped, Reduced};
+use crate::train::sections;
 use crate::train::skipped::OnError;
 use crate::train::stream::InvalidUtf8;
 use crate::train::tie_break::TieBreak;
@@ -132,6 +135,15 @@ impl PyCounter {
     }
 
     #[getter]
+    fn bytes_held(&self) -> u64 {
+        self.shared.bytes_held()
+    }
+
+    fn take(&self, py: Python<'_>) -> PyResult<PyPieceCounts> {
+        self.with(py, Counter::take).map(|counts| PyPieceCounts { counts: Arc::new(counts), left_out: 0 })
+    }
+
+    #[getter]
     fn has_failed(&self) -> bool {
         self.shared.has_failed()
     }
@@ -218,6 +230,12 @@ impl PyPieceCounts {
         found.map(|(piece, count)| (PyBytes::new(py, piece), count)).collect()
     }
 
+    fn sections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let sections = run(py, usize::MAX, || Ok(sections::write(&self.counts)));
+        let sections = sections.map_err(|error| exception(py, &error, None))?;
+        Ok(sections.iter().map(|section| PyBytes::new(py, section)).collect())
+    }
+
     fn lines<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyBytes>> {
         let lines = run(py, usize::MAX, || {
             let mut lines = Vec::new();
@@ -226,10 +244,56 @@ impl PyPieceCounts {
         });
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| exception(py, &error, None))
     }
+}
 
-    fn part(&self, py: Python<'_>, part: u64, parts: u64) -> PyResult<Self> {
-        let part = run(py, usize::MAX, || Ok(Arc::new(self.counts.part(part, parts))));
-        part.map(|counts| Self { counts, left_out: 0 }).map_err(|error| exception(py, &error, None))
+/// See `_kernel.pyi`.
+#[pyfunction]
+pub fn merge_sections<'py>(
+    py: Python<'py>,
+    number: usize,
+    sections: Vec<PyBackedBytes>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let sections: Vec<&[u8]> = sections.iter().map(|section| &**section).collect();
+    let merged = run(py, usize::MAX, || sections::merge(number, &sections));
+    merged.map(|merged| PyBytes::new(py, &merged)).map_err(|error| exception(py, &error, None))
+}
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "Reduced", module = "tokenizer_core._kernel", frozen)]
+pub struct PyReduced(Mutex<Reduced>);
+
+/// The name of a script, and the pieces, occurrences and bytes that were too rare, then all that there were.
+type OfScript = (&'static str, (u64, u64, u128), (u64, u64, u128));
+
+#[pymethods]
+impl PyReduced {
+    #[new]
+    #[pyo3(signature = (max_piece_length=None, min_count=1))]
+    fn new(max_piece_length: Option<usize>, min_count: u64) -> Self {
+        Self(Mutex::new(Reduced::new(max_piece_length.unwrap_or(usize::MAX), min_count)))
+    }
+
+    fn add(&self, py: Python<'_>, number: usize, sections: Vec<PyBackedBytes>) -> PyResult<()> {
+        let sections: Vec<&[u8]> = sections.iter().map(|section| &**section).collect();
+        let add = || self.0.lock().unwrap_or_else(PoisonError::into_inner).add(number, &sections);
+        run(py, usize::MAX, add).map_err(|error| exception(py, &error, None))
+    }
+
+    #[getter]
+    fn dropped(&self) -> Vec<OfScript> {
+        let parts = |dropped: Dropped| (dropped.pieces, dropped.occurrences, dropped.bytes);
+        let reduced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reduced.dropped().map(|(script, rare, all)| (script, parts(rare), parts(all))).collect()
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<PyPieceCounts> {
+        let finish = || {
+            let empty = Reduced::new(usize::MAX, 1);
+            let reduced = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), empty);
+            let left_out = reduced.too_long as usize;
+            Ok(PyPieceCounts { counts: Arc::new(reduced.finish()), left_out })
+        };
+        run(py, usize::MAX, finish).map_err(|error| exception(py, &error, None))
     }
 }
 

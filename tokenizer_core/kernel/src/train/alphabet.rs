@@ -49,7 +49,7 @@ pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
     for (piece, count) in counts.iter() {
         words.push_word(piece.iter().map(|byte| ids[usize::from(*byte)]), count, &symbols);
     }
-    words.finish()?;
+    words.finish();
     Ok((symbols, words))
 }
 
@@ -73,7 +73,7 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
         };
         words.push_word(ids.iter().map(|id| symbol_of_id[*id as usize]), count, &symbols);
     }
-    words.finish()?;
+    words.finish();
     Ok((symbols, words))
 }
 
@@ -123,7 +123,7 @@ pub fn characters(counts: &Counts, options: &Characters, without: &FxHashSet<Box
         };
         words.push_word(piece.char_indices().map(symbol), count, &symbols);
     }
-    words.finish()?;
+    words.finish();
     Ok((symbols, words))
 }
 

@@ -77,15 +77,7 @@ impl Counter {
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
         let (tasks, receiver) = sync_channel(threads * WAITING);
         let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, level)?, receiver));
-        let threads: Vec<_> = (0..threads)
-            .map_while(|number| {
-                let shared = Arc::clone(&shared);
-                thread::Builder::new().name(format!("count-{number}")).spawn(move || WorkerCounts::work(&shared)).ok()
-            })
-            .collect();
-        if threads.is_empty() {
-            return Err(Error::new(Code::Internal, "the system gives no thread to count with"));
-        }
+        let threads = spawn(&shared, threads)?;
         Ok(Self {
             stream: Stream::new(invalid_utf8, places(config)),
             shared,
@@ -171,8 +163,25 @@ impl Counter {
     /// `invalid_corpus` at the line, `corpus_too_large`.
     pub fn add_counts(&mut self, lines: &[u8], first_line: u64) -> Result<()> {
         self.given.check_room(memchr::memchr_iter(b'\n', lines).count() + 1)?;
+        let held = self.given.memory();
         each_line(lines, first_line, |piece, count| self.given.add(piece.as_bytes(), count))
-            .map_err(|error| error.in_row(self.source))
+            .map_err(|error| error.in_row(self.source))?;
+        self.shared.hold(self.given.memory() - held);
+        Ok(())
+    }
+
+    /// Return what was counted so far, and go on with nothing counted.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn take(&mut self) -> Result<Counts> {
+        let threads = self.threads.len();
+        let counts = self.joined()?;
+        let (tasks, receiver) = sync_channel(threads * WAITING);
+        self.shared.restart(receiver);
+        self.threads = spawn(&self.shared, threads)?;
+        self.tasks = Some(tasks);
+        Ok(counts)
     }
 
     /// Wait for the threads and put their tables together.
@@ -181,9 +190,13 @@ impl Counter {
     /// The first failure in the order of the input; `corpus_too_large`; `internal` when a thread died.
     pub fn finish(mut self) -> Result<Counts> {
         self.send_texts(true);
+        self.joined()
+    }
+
+    fn joined(&mut self) -> Result<Counts> {
         self.tasks = None;
         let mut total = WorkerCounts {
-            documents: self.documents,
+            documents: std::mem::take(&mut self.documents),
             table: std::mem::take(&mut self.given),
             ..WorkerCounts::default()
         };
@@ -232,4 +245,17 @@ impl Counter {
             let _ = tasks.send(task);
         }
     }
+}
+
+fn spawn(shared: &Arc<Shared>, threads: usize) -> Result<Vec<JoinHandle<WorkerCounts>>> {
+    let started: Vec<_> = (0..threads)
+        .map_while(|number| {
+            let shared = Arc::clone(shared);
+            thread::Builder::new().name(format!("count-{number}")).spawn(move || WorkerCounts::work(&shared)).ok()
+        })
+        .collect();
+    if started.is_empty() {
+        return Err(Error::new(Code::Internal, "the system gives no thread to count with"));
+    }
+    Ok(started)
 }

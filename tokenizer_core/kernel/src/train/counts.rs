@@ -5,8 +5,6 @@
 
 use std::borrow::Cow;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::skipped::Skipped;
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
@@ -37,15 +35,27 @@ impl Counts {
     /// Put the pieces of a table in order.
     pub fn new(table: PieceTable, documents: u64, bytes: u64) -> Self {
         let (arena, entries) = table.into_parts();
-        let mut pieces: Vec<_> = entries
+        let pieces = entries
             .map(|(start, length, count)| Piece { start, count, length })
             .filter(|piece| piece.count > 0)
             .collect();
-        let bytes_of = |piece: &Piece| slice(&arena, piece);
-        pieces.sort_unstable_by(|one, other| {
+        let mut counts = Self { arena, pieces, documents, bytes, skipped: Skipped::default() };
+        counts.sort();
+        counts
+    }
+
+    /// Add a piece that is not there yet, out of order.
+    pub(super) fn push(&mut self, piece: &[u8], count: u64) {
+        self.pieces.push(Piece { start: self.arena.len() as u64, count, length: piece.len() as u32 });
+        self.arena.extend_from_slice(piece);
+    }
+
+    /// Put the pieces in order.
+    pub(super) fn sort(&mut self) {
+        let bytes_of = |piece: &Piece| slice(&self.arena, piece);
+        self.pieces.sort_unstable_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| bytes_of(one).cmp(bytes_of(other)))
         });
-        Self { arena, pieces, documents, bytes, skipped: Skipped::default() }
     }
 
     /// The number of distinct pieces.
@@ -94,17 +104,6 @@ impl Counts {
         let before = self.pieces.len();
         self.pieces.retain(|piece| keep(slice(&self.arena, piece), piece.count));
         before - self.pieces.len()
-    }
-
-    /// The pieces whose hash falls to `part` of `parts`, without documents and bytes; all hosts hash alike.
-    pub fn part(&self, part: u64, parts: u64) -> Self {
-        let mut found = Self::default();
-        for (piece, count) in self.iter().filter(|(piece, _)| xxh3_64(piece) % parts.max(1) == part) {
-            let start = found.arena.len() as u64;
-            found.arena.extend_from_slice(piece);
-            found.pieces.push(Piece { start, count, length: piece.len() as u32 });
-        }
-        found
     }
 
     /// Write the lines of the pieces in `range`, as far as there are any.

@@ -58,9 +58,11 @@ pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mu
         let message = format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
         return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
     }
-    let (symbols, merges) = match goal.score {
-        Score::Count => Learner::new(words, symbols, goal).run(reporter)?,
-        Score::Likelihood => Likelihood::new(words, symbols, goal).run(reporter)?,
+    let (symbols, merges) = match (goal.score, words.are_few()) {
+        (Score::Count, true) => Learner::<u32>::new(words, symbols, goal).run(reporter)?,
+        (Score::Count, false) => Learner::<u64>::new(words, symbols, goal).run(reporter)?,
+        (Score::Likelihood, true) => Likelihood::<u32>::new(words, symbols, goal).run(reporter)?,
+        (Score::Likelihood, false) => Likelihood::<u64>::new(words, symbols, goal).run(reporter)?,
     };
     Ok(Outcome { symbols, alphabet, merges })
 }

@@ -17,7 +17,7 @@ use super::merge_loop::Goal;
 use super::progress::{Progress, Reporter};
 use super::ranking::{Ranking, Score};
 use super::symbols::Symbols;
-use super::words::{BORDER, Words};
+use super::words::{BORDER, Position, Words};
 use crate::error::Result;
 
 /// Merges between two reports: few enough to stop within a fraction of a second.
@@ -25,23 +25,23 @@ const PAUSE: usize = 16;
 
 /// A pair of neighbouring tokens.
 #[derive(Debug)]
-struct Pair {
+struct Pair<P> {
     ids: (u32, u32),
     count: u64,
     /// Every place that it ever had, rising: a pair arises only where one of its tokens is made.
-    places: Vec<u32>,
+    places: Vec<P>,
     is_allowed: bool,
 }
 
 /// A run.
 #[derive(Debug)]
-pub struct Likelihood {
+pub struct Likelihood<P> {
     words: Words,
     symbols: Symbols,
     goal: Goal,
     /// How often each token occurs.
     counts: Vec<u64>,
-    pairs: Vec<Pair>,
+    pairs: Vec<Pair<P>>,
     slots: FxHashMap<(u32, u32), u32>,
     /// The pairs of each token, some of which have gone.
     pairs_of: Vec<Vec<u32>>,
@@ -49,7 +49,7 @@ pub struct Likelihood {
     learned: Vec<Learned>,
 }
 
-impl Likelihood {
+impl<P: Position> Likelihood<P> {
     /// Begin from words whose tokens are in `symbols`.
     pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
@@ -107,10 +107,10 @@ impl Likelihood {
             }
         };
         words.each_token(&self.symbols, count, &mut pause)?;
-        let mut found: Vec<(u32, (u32, u32))> = Vec::new();
-        words.each_pair(&self.symbols, |position, ids| found.push((position, ids)), &mut pause)?;
+        let mut found: Vec<(P, (u32, u32))> = Vec::new();
+        words.each_pair(&self.symbols, |position, ids| found.push((P::of(position), ids)), &mut pause)?;
         for (position, ids) in found {
-            self.gain(ids, position, words.weight(position));
+            self.gain(ids, position.at(), words.weight(position.at()));
         }
         self.words = words;
         for slot in 0..self.pairs.len() as u32 {
@@ -127,12 +127,13 @@ impl Likelihood {
         self.pairs_of.push(Vec::new());
         self.learned.push(Learned { left, right, product, count });
         for position in std::mem::take(&mut self.pairs[slot as usize].places) {
+            let position = position.at();
             // In `aaa` the second pair is gone when the first has been merged.
             if !self.words.stands(position, left, right, lengths.0) {
                 continue;
             }
             let weight = self.words.weight(position);
-            let (before, after) = (self.words.before(position), self.words.at(position + lengths.0 + lengths.1));
+            let (before, after) = (self.words.before(position), self.words.at(position + (lengths.0 + lengths.1) as usize));
             self.words.merge(position, lengths, product);
             self.words.note_merged(weight);
             self.counts[left as usize] -= weight;
@@ -141,7 +142,7 @@ impl Likelihood {
             self.lose((left, right), weight);
             if before != BORDER {
                 self.lose((before, left), weight);
-                self.gain((before, product), position - self.symbols.length(before), weight);
+                self.gain((before, product), position - self.symbols.length(before) as usize, weight);
             }
             if after != BORDER {
                 self.lose((right, after), weight);
@@ -160,7 +161,7 @@ impl Likelihood {
     }
 
     /// Note that a pair occurs at one place more.
-    fn gain(&mut self, ids: (u32, u32), position: u32, weight: u64) {
+    fn gain(&mut self, ids: (u32, u32), position: usize, weight: u64) {
         let slot = *self.slots.entry(ids).or_insert_with(|| {
             let slot = self.pairs.len() as u32;
             let is_allowed = self.goal.allows(ids, &self.symbols);
@@ -173,7 +174,7 @@ impl Likelihood {
         });
         let pair = &mut self.pairs[slot as usize];
         pair.count += weight;
-        pair.places.push(position);
+        pair.places.push(P::of(position));
     }
 
     /// Note that a pair occurs at one place less.

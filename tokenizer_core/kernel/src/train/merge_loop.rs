@@ -10,7 +10,7 @@ use super::progress::{Progress, Reporter};
 use super::queue::{Order, Queue};
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
-use super::words::Words;
+use super::words::{Position, Words};
 use crate::error::Result;
 
 /// Only pairs down to the highest count divided by this are kept. A pair never becomes more frequent, so the rarer ones
@@ -61,13 +61,13 @@ type Tick<'a> = dyn FnMut(usize, &[Learned], u64) -> Result<()> + 'a;
 
 /// A run.
 #[derive(Debug)]
-pub struct Learner {
+pub struct Learner<P> {
     words: Words,
     symbols: Symbols,
     goal: Goal,
-    pairs: Pairs,
+    pairs: Pairs<P>,
     queue: Queue,
-    new_pairs: NewPairs,
+    new_pairs: NewPairs<P>,
     /// Pairs that occur less often are not kept for now.
     floor: u64,
     /// There are pairs below the floor that may be merged.
@@ -76,7 +76,7 @@ pub struct Learner {
     learned: Vec<Learned>,
 }
 
-impl Learner {
+impl<P: Position> Learner<P> {
     /// Begin from words whose tokens are in `symbols`.
     pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
@@ -155,7 +155,8 @@ impl Learner {
         }
         let mut places = self.pairs.take(slot);
         let mut merged = if pair.left == pair.right { 0 } else { pair.count };
-        places.retain(|&position| {
+        places.retain(|position| {
+            let position = position.at();
             // In `aaa` the second pair is gone when the first has been merged.
             let stands = pair.left != pair.right || self.words.stands(position, pair.left, pair.right, lengths.0);
             if stands {
@@ -220,7 +221,7 @@ impl Learner {
             symbols,
             |position, ids| {
                 if let Some(count) = counts.get(&ids) {
-                    pairs.place(count.slot, position);
+                    pairs.place(count.slot, P::of(position));
                 }
             },
             || tick(symbols.len(), learned, words.total()),
@@ -232,6 +233,6 @@ impl Learner {
 #[derive(Debug, Default)]
 struct Count {
     count: u64,
-    places: u32,
+    places: usize,
     slot: u32,
 }

@@ -4,7 +4,8 @@
 //! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines
 //! (`flat_line` from nearly all)
 //! (`skipped` are those that cannot be read), `separators` are the special tokens between them; a `worker` thread
-//! counts pieces into its `table`; `counter` drives the threads and returns `counts`.
+//! counts pieces into its `table`; `counter` drives the threads and returns `counts`. On the disk they lie in
+//! `sections`, which are merged as streams and `reduced` to what is learned from.
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
@@ -27,6 +28,8 @@ pub mod pairs;
 pub mod progress;
 pub mod queue;
 pub mod ranking;
+pub mod reduced;
+pub mod sections;
 pub mod separators;
 pub mod skipped;
 pub mod stream;

@@ -3,7 +3,7 @@
 
 use super::pairs::{AHEAD, Pairs};
 use super::symbols::Symbols;
-use super::words::{BORDER, Words};
+use super::words::{BORDER, Position, Words};
 
 /// No pair, or no slot.
 const NONE: u32 = u32::MAX;
@@ -13,24 +13,24 @@ const NONE: u32 = u32::MAX;
 struct NewPair {
     ids: (u32, u32),
     count: u64,
-    place_count: u32,
+    place_count: usize,
     slot: u32,
 }
 
 /// The new pairs of one product; reused from merge to merge for its memory.
 #[derive(Debug, Default)]
-pub struct NewPairs {
+pub struct NewPairs<P> {
     found: Vec<NewPair>,
     /// Every place of a new pair: the index of the pair, and the position.
-    places: Vec<(u32, u32)>,
+    places: Vec<(u32, P)>,
     /// By token: the index of its pair with the product after it, and with the product before it.
     before: Vec<u32>,
     after: Vec<u32>,
 }
 
-impl NewPairs {
+impl<P: Position> NewPairs<P> {
     /// Gather the pairs of `product` at `positions`, which are all positions it has, in rising order.
-    pub fn gather(&mut self, product: u32, positions: &[u32], words: &Words, symbols: &Symbols) {
+    pub fn gather(&mut self, product: u32, positions: &[P], words: &Words, symbols: &Symbols) {
         self.found.clear();
         self.places.clear();
         self.before.resize(symbols.len(), NONE);
@@ -38,13 +38,14 @@ impl NewPairs {
         let length = symbols.length(product);
         for (at, &position) in positions.iter().enumerate() {
             if let Some(ahead) = positions.get(at + AHEAD) {
-                words.prefetch(*ahead);
+                words.prefetch(ahead.at());
             }
+            let position = position.at();
             let left = words.before(position);
-            let right = words.at(position + length);
+            let right = words.at(position + length as usize);
             if left != BORDER {
                 let pair = pair(&mut self.before[left as usize], &mut self.found, (left, product));
-                self.note(pair, position - symbols.length(left), words);
+                self.note(pair, position - symbols.length(left) as usize, words);
             }
             // If the next token is the product too, their pair is found there, with the token before it.
             if right != BORDER && right != product {
@@ -61,20 +62,20 @@ impl NewPairs {
         }
     }
 
-    fn note(&mut self, pair: u32, position: u32, words: &Words) {
+    fn note(&mut self, pair: u32, position: usize, words: &Words) {
         let counted = &mut self.found[pair as usize];
         counted.count += words.weight(position);
         counted.place_count += 1;
-        self.places.push((pair, position));
+        self.places.push((pair, P::of(position)));
     }
 
     /// Move the pairs for which `worth` is true to `pairs`, and call `kept` with the slot of each.
     pub fn keep(
         &mut self,
-        pairs: &mut Pairs,
+        pairs: &mut Pairs<P>,
         step: u32,
         mut worth: impl FnMut((u32, u32), u64) -> bool,
-        mut kept: impl FnMut(u32, &Pairs),
+        mut kept: impl FnMut(u32, &Pairs<P>),
     ) {
         let mut any = false;
         for pair in &mut self.found {

@@ -3,7 +3,7 @@
 //! A pair arises only where one of its tokens is made, so all places it will ever have are known when it arises; later
 //! they only become fewer. Places that are gone are noticed when the pair is counted again.
 
-use super::words::Words;
+use super::words::{Position, Words};
 
 /// A pair of neighbouring tokens.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Pair {
     pub count: u64,
     /// Its first place in `Pairs::places`.
     start: usize,
-    places: u32,
+    places: usize,
     /// The number of merges when `count` was exact.
     counted_at: u32,
 }
@@ -30,11 +30,11 @@ impl Pair {
 
 /// Every pair by its slot.
 #[derive(Debug, Default)]
-pub struct Pairs {
+pub struct Pairs<P> {
     slots: Vec<Pair>,
     free: Vec<u32>,
     /// Positions in the words, those of one pair together and rising.
-    places: Vec<u32>,
+    places: Vec<P>,
     /// The number of `places` that belong to no pair.
     garbage: usize,
 }
@@ -45,7 +45,7 @@ pub const AHEAD: usize = 16;
 /// Below this many the places are not worth moving.
 const LITTLE_GARBAGE: usize = 1 << 16;
 
-impl Pairs {
+impl<P: Position> Pairs<P> {
     /// Remove all pairs.
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -58,9 +58,9 @@ impl Pairs {
     }
 
     /// Add a pair whose exact count is known; its places are written by [`Pairs::place`].
-    pub fn add(&mut self, (left, right): (u32, u32), count: u64, places: u32, step: u32) -> u32 {
+    pub fn add(&mut self, (left, right): (u32, u32), count: u64, places: usize, step: u32) -> u32 {
         let start = self.places.len();
-        self.places.resize(start + places as usize, 0);
+        self.places.resize(start + places, P::default());
         let pair = Pair { left, right, count, start, places: 0, counted_at: step };
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = pair;
@@ -72,9 +72,9 @@ impl Pairs {
 
     /// Write the next place of a pair.
     #[inline]
-    pub fn place(&mut self, slot: u32, position: u32) {
+    pub fn place(&mut self, slot: u32, position: P) {
         let pair = &mut self.slots[slot as usize];
-        self.places[pair.start + pair.places as usize] = position;
+        self.places[pair.start + pair.places] = position;
         pair.places += 1;
     }
 
@@ -84,28 +84,28 @@ impl Pairs {
         if pair.counted_at == step {
             return pair.count;
         }
-        let places = &mut self.places[pair.start..pair.start + pair.places as usize];
+        let places = &mut self.places[pair.start..pair.start + pair.places];
         let (mut kept, mut count) = (0, 0);
         for at in 0..places.len() {
             let position = places[at];
             if let Some(ahead) = places.get(at + AHEAD) {
-                words.prefetch(*ahead);
+                words.prefetch(ahead.at());
             }
-            if words.stands(position, pair.left, pair.right, left_length) {
+            if words.stands(position.at(), pair.left, pair.right, left_length) {
                 places[kept] = position;
                 kept += 1;
-                count += words.weight(position);
+                count += words.weight(position.at());
             }
         }
         self.garbage += places.len() - kept;
-        *pair = Pair { count, places: kept as u32, counted_at: step, ..*pair };
+        *pair = Pair { count, places: kept, counted_at: step, ..*pair };
         count
     }
 
     /// Remove a pair and return its places.
-    pub fn take(&mut self, slot: u32) -> Vec<u32> {
+    pub fn take(&mut self, slot: u32) -> Vec<P> {
         let pair = self.slots[slot as usize];
-        let places = self.places[pair.start..pair.start + pair.places as usize].to_vec();
+        let places = self.places[pair.start..pair.start + pair.places].to_vec();
         self.remove(slot);
         places
     }
@@ -113,7 +113,7 @@ impl Pairs {
     /// Remove a pair that was taken from the queue; its slot may be given to another one.
     pub fn remove(&mut self, slot: u32) {
         let pair = &mut self.slots[slot as usize];
-        self.garbage += pair.places as usize;
+        self.garbage += pair.places;
         pair.places = 0;
         self.free.push(slot);
     }
@@ -128,10 +128,10 @@ impl Pairs {
         let mut end = 0;
         for slot in order {
             let pair = &mut self.slots[slot as usize];
-            let places = pair.start..pair.start + pair.places as usize;
+            let places = pair.start..pair.start + pair.places;
             self.places.copy_within(places, end);
             pair.start = end;
-            end += pair.places as usize;
+            end += pair.places;
         }
         self.places.truncate(end);
         self.garbage = 0;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::pairs::Pairs;
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
+use super::words::Position;
 
 /// A pair and its count when it was pushed; by now the count can only be lower.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,7 @@ pub struct Order<'a> {
 }
 
 impl Order<'_> {
-    fn compare(self, one: &Entry, other: &Entry, pairs: &Pairs) -> Ordering {
+    fn compare<P: Position>(self, one: &Entry, other: &Entry, pairs: &Pairs<P>) -> Ordering {
         one.count
             .cmp(&other.count)
             .then(one.key.cmp(&other.key))
@@ -47,7 +48,7 @@ impl Queue {
     }
 
     /// Push a pair with its current count.
-    pub fn push(&mut self, slot: u32, pairs: &Pairs, order: Order<'_>) {
+    pub fn push<P: Position>(&mut self, slot: u32, pairs: &Pairs<P>, order: Order<'_>) {
         let pair = pairs.get(slot);
         let key = order.rule.key(pair.left, pair.right, order.symbols);
         self.heap.push(Entry { count: pair.count, key, slot });
@@ -60,7 +61,7 @@ impl Queue {
     }
 
     /// Remove the largest entry.
-    pub fn pop(&mut self, pairs: &Pairs, order: Order<'_>) {
+    pub fn pop<P: Position>(&mut self, pairs: &Pairs<P>, order: Order<'_>) {
         if !self.heap.is_empty() {
             self.heap.swap_remove(0);
             self.sift_down(pairs, order);
@@ -68,14 +69,14 @@ impl Queue {
     }
 
     /// Give the largest entry a smaller count.
-    pub fn lower_first(&mut self, count: u64, pairs: &Pairs, order: Order<'_>) {
+    pub fn lower_first<P: Position>(&mut self, count: u64, pairs: &Pairs<P>, order: Order<'_>) {
         if let Some(first) = self.heap.first_mut() {
             first.count = count;
             self.sift_down(pairs, order);
         }
     }
 
-    fn sift_up(&mut self, mut at: usize, pairs: &Pairs, order: Order<'_>) {
+    fn sift_up<P: Position>(&mut self, mut at: usize, pairs: &Pairs<P>, order: Order<'_>) {
         while at > 0 {
             let parent = (at - 1) / 2;
             if order.compare(&self.heap[at], &self.heap[parent], pairs).is_le() {
@@ -86,7 +87,7 @@ impl Queue {
         }
     }
 
-    fn sift_down(&mut self, pairs: &Pairs, order: Order<'_>) {
+    fn sift_down<P: Position>(&mut self, pairs: &Pairs<P>, order: Order<'_>) {
         let mut at = 0;
         loop {
             let mut child = 2 * at + 1;

@@ -70,6 +70,11 @@ impl PieceTable {
         self.entries.is_empty()
     }
 
+    /// Bytes of memory that are in use.
+    pub fn memory(&self) -> u64 {
+        (self.arena.len() + size_of_val(&*self.entries) + size_of_val(&*self.index)) as u64
+    }
+
     /// Make sure that `pieces` more can be numbered.
     ///
     /// # Errors

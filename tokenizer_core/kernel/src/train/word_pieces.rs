@@ -52,6 +52,6 @@ pub fn alphabet(counts: &Counts, options: &WordPieces) -> Result<(Symbols, Words
         };
         words.push_word(piece.char_indices().filter_map(symbol), count, &symbols);
     }
-    words.finish()?;
+    words.finish();
     Ok((symbols, words))
 }

@@ -12,8 +12,10 @@
 //! lo+w       | low .. low|  lo lo |        .. was the start of `w` or of `o`: no token begins here any more
 //! ```
 
+use std::fmt::Debug;
+
 use super::symbols::Symbols;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::simd::prefetch::prefetch;
 
 /// Between two words, and beside characters outside the alphabet: no merge crosses it.
@@ -28,12 +30,46 @@ const PAUSE: usize = 1 << 20;
 /// Positions that share one entry of the index into runs of equal weights.
 const BLOCK: usize = 64;
 
+/// The room of a kept position: most of a run's memory is positions, and 32 bits can name those of some 250 million
+/// pieces.
+pub trait Position: Copy + Debug + Default {
+    /// A position among so many that this type can name them.
+    fn of(at: usize) -> Self;
+
+    /// The position.
+    fn at(self) -> usize;
+}
+
+impl Position for u32 {
+    #[inline]
+    fn of(at: usize) -> Self {
+        at as Self
+    }
+
+    #[inline]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+impl Position for u64 {
+    #[inline]
+    fn of(at: usize) -> Self {
+        at as Self
+    }
+
+    #[inline]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
 /// The words, their tokens and their weights.
 #[derive(Debug, Default)]
 pub struct Words {
     tokens: Vec<u32>,
     /// The beginning of each run of words with one weight, with a last entry after all of them.
-    run_starts: Vec<u32>,
+    run_starts: Vec<usize>,
     run_weights: Vec<u64>,
     /// The run that each block of positions begins in.
     blocks: Vec<u32>,
@@ -53,8 +89,7 @@ impl Words {
             self.tokens.push(BORDER);
         }
         if self.run_weights.last() != Some(&weight) {
-            // `finish` refuses more than 32 bits can name.
-            self.run_starts.push(self.tokens.len() as u32);
+            self.run_starts.push(self.tokens.len());
             self.run_weights.push(weight);
         }
         for token in tokens.chain([BORDER]) {
@@ -68,33 +103,29 @@ impl Words {
     }
 
     /// Make the index of the weights.
-    ///
-    /// # Errors
-    /// `corpus_too_large` when the words have more positions than 32 bits can name.
-    pub fn finish(&mut self) -> Result<()> {
-        if self.tokens.len() >= INSIDE as usize {
-            let message = "the distinct pieces hold more than 4 billion symbols together; \
-                           train on a sample, or cut shorter pieces";
-            return Err(Error::new(Code::CorpusTooLarge, message));
-        }
+    pub fn finish(&mut self) {
         self.tokens.shrink_to_fit();
-        self.run_starts.push(u32::MAX);
+        self.run_starts.push(usize::MAX);
         let mut run = 0;
         self.blocks = (0..self.tokens.len().div_ceil(BLOCK))
             .map(|block| {
-                while self.run_starts[run + 1] as usize <= block * BLOCK {
+                while self.run_starts[run + 1] <= block * BLOCK {
                     run += 1;
                 }
                 run as u32
             })
             .collect();
-        Ok(())
+    }
+
+    /// Whether 32 bits can name every position.
+    pub fn are_few(&self) -> bool {
+        u32::try_from(self.tokens.len()).is_ok()
     }
 
     /// The weight of the word at a position.
     #[inline]
-    pub fn weight(&self, position: u32) -> u64 {
-        let mut run = self.blocks[position as usize / BLOCK] as usize;
+    pub fn weight(&self, position: usize) -> u64 {
+        let mut run = self.blocks[position / BLOCK] as usize;
         while self.run_starts[run + 1] <= position {
             run += 1;
         }
@@ -113,39 +144,37 @@ impl Words {
 
     /// Prefetch a position that will be read soon.
     #[inline]
-    pub fn prefetch(&self, position: u32) {
-        prefetch(&self.tokens, position as usize);
+    pub fn prefetch(&self, position: usize) {
+        prefetch(&self.tokens, position);
     }
 
     /// Whether `left` is at `position` and `right` follows it.
     ///
     /// `left` must have been at `position` at some time: since then that token can only have grown.
     #[inline]
-    pub fn stands(&self, position: u32, left: u32, right: u32, left_length: u32) -> bool {
-        let position = position as usize;
+    pub fn stands(&self, position: usize, left: u32, right: u32, left_length: u32) -> bool {
         self.tokens[position] == left && self.tokens[position + left_length as usize] == right
     }
 
     /// Replace the tokens of `lengths` at `position` by one.
     #[inline]
-    pub fn merge(&mut self, position: u32, lengths: (u32, u32), product: u32) {
-        let first = position as usize;
-        let second = first + lengths.0 as usize;
-        self.tokens[first] = product;
+    pub fn merge(&mut self, position: usize, lengths: (u32, u32), product: u32) {
+        let second = position + lengths.0 as usize;
+        self.tokens[position] = product;
         self.tokens[second] = INSIDE;
         self.tokens[second + lengths.1 as usize - 1] = product;
     }
 
     /// The token that ends before `position`, or [`BORDER`].
     #[inline]
-    pub fn before(&self, position: u32) -> u32 {
-        self.tokens[position as usize - 1]
+    pub fn before(&self, position: usize) -> u32 {
+        self.tokens[position - 1]
     }
 
     /// The token that begins at `position`, or [`BORDER`].
     #[inline]
-    pub fn at(&self, position: u32) -> u32 {
-        self.tokens[position as usize]
+    pub fn at(&self, position: usize) -> u32 {
+        self.tokens[position]
     }
 
     /// Call `pair` with the position and the tokens of every pair, in order, and `pause` now and then.
@@ -155,7 +184,7 @@ impl Words {
     pub fn each_pair(
         &self,
         symbols: &Symbols,
-        mut pair: impl FnMut(u32, (u32, u32)),
+        mut pair: impl FnMut(usize, (u32, u32)),
         pause: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let (mut left, mut start) = (BORDER, 0);
@@ -178,13 +207,13 @@ impl Words {
     pub fn each_token(
         &self,
         symbols: &Symbols,
-        mut token: impl FnMut(u32, u32),
+        mut token: impl FnMut(usize, u32),
         mut pause: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let (mut position, mut next_pause) = (0, PAUSE);
         while position < self.tokens.len() {
             let id = self.tokens[position];
-            token(position as u32, id);
+            token(position, id);
             position += if id == BORDER { 1 } else { symbols.length(id) as usize };
             if position > next_pause {
                 next_pause = position + PAUSE;

@@ -90,6 +90,8 @@ pub struct Shared {
     pub rules: Rules,
     tasks: Mutex<Receiver<Task>>,
     bytes: AtomicU64,
+    /// Memory of the threads' tables.
+    held: AtomicU64,
     failed: AtomicBool,
     cancelled: AtomicBool,
 }
@@ -101,6 +103,7 @@ impl Shared {
             rules,
             tasks: Mutex::new(tasks),
             bytes: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
         }
@@ -109,6 +112,22 @@ impl Shared {
     /// Bytes of text counted so far.
     pub fn bytes_counted(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memory that the pieces counted so far take.
+    pub fn bytes_held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Note that tables have grown.
+    pub(super) fn hold(&self, bytes: u64) {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Go on with the tasks of another channel, and with empty tables.
+    pub(super) fn restart(&self, tasks: Receiver<Task>) {
+        *self.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
+        self.held.store(0, Ordering::Relaxed);
     }
 
     /// Whether a task has failed, or all were cancelled.
@@ -161,7 +180,7 @@ impl WorkerCounts {
                 // Tasks are still taken, since the thread that sends them would wait for ever for room in the channel.
                 continue;
             }
-            let before = counts.bytes;
+            let (before, held) = (counts.bytes, counts.table.memory());
             // After a panic the thread goes on, for the same reason; what it has counted is then not used.
             let counted =
                 catch_unwind(AssertUnwindSafe(|| count(&mut counts, shared, source, work))).unwrap_or_else(died);
@@ -170,6 +189,8 @@ impl WorkerCounts {
                 shared.failed.store(true, Ordering::Relaxed);
             }
             shared.bytes.fetch_add(counts.bytes - before, Ordering::Relaxed);
+            // A table never becomes smaller.
+            shared.hold(counts.table.memory() - held);
         }
     }
 

@@ -29,12 +29,21 @@ const OTHERS: [(&str, &str); 3] = [
     (r"[\x{953}\x{954}]", "Devanagari"),
 ];
 
+/// The name of the script with a number.
+pub(crate) fn name(number: u8) -> &'static str {
+    usize::from(number).checked_sub(1).and_then(|at| NAMES.split(' ').nth(at)).unwrap_or("Common")
+}
+
+/// The number of the script with a name.
+pub(crate) fn number(name: &str) -> u8 {
+    NAMES.split(' ').position(|other| other == name).map_or(ANY, |at| at as u8 + 1)
+}
+
 /// A number for the script of each character, which means nothing but that others are other scripts.
 pub(crate) fn table() -> &'static Table<u8> {
     static TABLE: OnceBox<Table<u8>> = OnceBox::new();
     TABLE.get_or_init(|| {
         let mut scripts = vec![ANY; CODES];
-        let number = |name: &str| NAMES.split(' ').position(|other| other == name).map_or(ANY, |at| at as u8 + 1);
         let named = NAMES.split(' ').map(|name| (format!(r"[\p{{Script={name}}}&&\p{{Age=9.0}}]"), name));
         let others = OTHERS.map(|(class, name)| (class.to_owned(), name));
         for (class, name) in named.chain(others) {

@@ -7,7 +7,7 @@ use super::merge_loop::{Goal, Learner};
 use super::progress::{Progress, Reporter};
 use super::symbols::Symbols;
 use super::tie_break::TieBreak;
-use super::words::Words;
+use super::words::{Position, Words};
 
 type Merges = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -31,7 +31,14 @@ fn alphabet(corpus: &[(&str, u64)]) -> Vec<Vec<u8>> {
     tokens
 }
 
+/// Learn with positions of either width; both give the same.
 fn learn(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
+    let narrow = learn_with::<u32>(corpus, goal.clone());
+    assert_eq!(learn_with::<u64>(corpus, goal).1, narrow.1);
+    narrow
+}
+
+fn learn_with<P: Position>(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
     let mut symbols = Symbols::default();
     for token in alphabet(corpus) {
         symbols.push(&token, token.len() as u32).unwrap();
@@ -41,9 +48,9 @@ fn learn(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
         let tokens: Vec<u32> = tokens_of(word).iter().map(|token| symbols.find(token).unwrap()).collect();
         words.push_word(tokens.into_iter(), *weight, &symbols);
     }
-    words.finish().unwrap();
+    words.finish();
     let mut quiet = |_: Progress<'_>| Ok(());
-    Learner::new(words, symbols, goal).run(&mut Reporter::new(&mut quiet)).unwrap()
+    Learner::<P>::new(words, symbols, goal).run(&mut Reporter::new(&mut quiet)).unwrap()
 }
 
 fn merges((symbols, learned): &(Symbols, Vec<Learned>)) -> Merges {
