@@ -9,4 +9,6 @@ behind one shape), ``worker`` and ``opening`` (one contender in one fresh proces
 
 ``serving`` does the same over HTTP with ``servers``, ``plain_service``, ``bare_service`` and ``load``. ``train``
 measures ``trainers``, ``beside`` the service while a job trains, ``memory`` what the server holds after many requests.
+
+``counting`` trains from ``made_counts``, each run in a ``counting_worker``.
 """

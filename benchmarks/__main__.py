@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, chats, corpus, encode, families, formats, memory, models, serving, train
+from benchmarks import beside, chats, corpus, counting, encode, families, formats, memory, models, serving, train
 from benchmarks.corpora import missing
 
 RUNS = {
@@ -18,6 +18,7 @@ RUNS = {
     "families": families.main,
     "corpus": corpus.main,
     "formats": formats.main,
+    "counting": counting.main,
 }
 
 

@@ -36,6 +36,7 @@ WANTED = {
     "memory": (_CL100K,),
     "formats": (_MIXED, "vocabs/gpt2_tokenizer.json"),
     "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
+    "counting": (),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
 }
 """What each benchmark reads of the folder of ``data_dir``; ``encode`` also a corpus a language, if given no texts."""
