@@ -46,7 +46,7 @@ def count_down(event, arguments):
 
 
 sys.addaudithook(count_down)
-run = TrainingRun(folder + "/run", Recipe.from_dict(json.loads(sys.argv[4])), shard_bytes=1)
+run = TrainingRun(folder + "/run", Recipe.from_dict(json.loads(sys.argv[4])), shard_bytes=1, memory=int(sys.argv[5]))
 run.count()
 run.merge()
 run.publish_under(folder + "/artifacts")
@@ -63,25 +63,28 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def child(folder: Path, recipe: dict[str, Any], moment: int) -> subprocess.CompletedProcess[str]:
+def child(folder: Path, recipe: dict[str, Any], moment: int, memory: int = 1 << 30) -> subprocess.CompletedProcess[str]:
     """Train in a process that is killed before its ``moment``-th change of a file, if it comes so far."""
-    command = [sys.executable, "-c", CHILD, str(folder), "", str(moment), json.dumps(recipe)]
+    command = [sys.executable, "-c", CHILD, str(folder), "", str(moment), json.dumps(recipe), str(memory)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
 
-def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(tmp_path: Path, corpus: Path) -> None:
+@pytest.mark.parametrize("memory", [1, 1 << 30])
+def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(
+    tmp_path: Path, corpus: Path, memory: int
+) -> None:
     recipe = {"corpus": {"paths": [str(corpus)]}, **SETTINGS}
-    undisturbed = child(tmp_path / "whole", recipe, 0)
+    undisturbed = child(tmp_path / "whole", recipe, 0, memory)
     assert undisturbed.returncode == 0, undisturbed.stderr
     (expected,) = (tmp_path / "whole" / "artifacts").iterdir()
     moments = int(undisturbed.stdout)
     assert moments > 20
     for moment in random.Random(20_26).sample(range(1, moments + 1), 8):
         folder = tmp_path / str(moment)
-        assert child(folder, recipe, moment).returncode == -9, moment
+        assert child(folder, recipe, moment, memory).returncode == -9, moment
         counts = folder / "run" / "counts"
-        made = {path.name: path.stat().st_mtime_ns for path in counts.glob("*.counts")} if counts.exists() else {}
-        run = TrainingRun(folder / "run", Recipe.from_dict(recipe), shard_bytes=1)
+        made = {path.name: path.stat().st_mtime_ns for path in counts.glob("[!.]*.sorted")} if counts.exists() else {}
+        run = TrainingRun(folder / "run", Recipe.from_dict(recipe), shard_bytes=1, memory=memory)
         run.count()
         run.merge()
         published = run.publish_under(folder / "artifacts")
@@ -143,7 +146,7 @@ def test_merging_goes_on_behind_a_merge_that_makes_an_old_token_anew(tmp_path: P
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other", "gone"])
-@pytest.mark.parametrize("name", ["counts/*.counts", "counted-*", "merges-*"])
+@pytest.mark.parametrize("name", ["counts/*.sorted", "counted-*", "merges-*"])
 def test_a_checkpoint_that_is_damaged_is_made_again(tmp_path: Path, corpus: Path, name: str, damage: str) -> None:
     recipe = Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS})
     run = TrainingRun(tmp_path, recipe)
@@ -191,6 +194,7 @@ def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
         {"min_frequency": 3},
         {"max_token_length": 4},
         {"max_piece_length": 3},
+        {"min_count": 3},
         {"special_tokens": ["<|other|>"]},
         {"pattern": "cl100k_base"},
         {"normalizer": ["nfd"]},
