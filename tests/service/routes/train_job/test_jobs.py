@@ -64,6 +64,7 @@ EVERY: dict[str, Any] = {
     "min_frequency": 2,
     "max_token_length": 9,
     "max_piece_length": 99,
+    "min_count": 1,
     "id_layout": "specials_first",
     "initial_merges": [["l", "o"], ["lo", "w"]],
     "sixteen_bit": True,
@@ -86,6 +87,7 @@ OF_WORD_PIECES: dict[str, Any] = {
     "min_frequency": 2,
     "max_token_length": 9,
     "max_piece_length": 99,
+    "min_count": 1,
     "pad": "<a>",
 }
 OF_UNIGRAM: dict[str, Any] = {
