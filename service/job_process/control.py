@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 
 _PR_SET_PDEATHSIG = 1
 
@@ -42,5 +43,15 @@ def ignore_hangup(log: logging.Logger) -> None:
     """Have SIGHUP, which ends a process, write a line and do nothing else: no setting is read again while it runs.
 
     A thread writes the line: a handler that interrupts the writing of another line cannot write, and the line is lost.
+    The handler only puts into a queue, which may interrupt itself; to start a thread it would need locks that the code
+    which it interrupts may hold, a handler of the signal before above all.
     """
-    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=log.warning, args=(HANGUP,), daemon=True).start())
+    heard = SimpleQueue[int]()
+
+    def write() -> None:
+        while True:
+            heard.get()
+            log.warning(HANGUP)
+
+    threading.Thread(target=write, name="tokd-hangup", daemon=True).start()
+    signal.signal(signal.SIGHUP, lambda number, _: heard.put(number))

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from service.job_process.control import renice
+from service.job_process.control import HANGUP, renice
 from service.jobs.limits import DISK_FULL, JobLimits, resident_bytes
 from service.settings import Settings
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.process
 
@@ -61,3 +62,20 @@ def test_every_disk_that_a_job_writes_to_needs_room(monkeypatch: pytest.MonkeyPa
     limits = JobLimits(Settings(min_free_bytes=100))
     for names, error in ((["roomy"], None), (["roomy", "full"], DISK_FULL), (["full", "roomy"], DISK_FULL)):
         assert limits.over_disk(map(Path, names)) == error
+
+
+def test_a_hangup_is_told_by_a_handler_that_starts_no_thread() -> None:
+    """Starting one takes locks and waits: a handler may interrupt what holds them, itself included."""
+    program = """
+import logging, signal, threading, time
+from service.job_process.control import ignore_hangup
+logging.basicConfig(level=logging.INFO)
+ignore_hangup(logging.getLogger())
+threading.Thread.start = None
+for _ in range(3):
+    signal.raise_signal(signal.SIGHUP)
+time.sleep(0.5)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
+    assert done.stderr.count(HANGUP) == 3
