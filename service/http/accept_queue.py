@@ -2,7 +2,8 @@
 
 The system opens connections by itself and keeps them in a queue; what is in it when the listening socket is closed
 would be reset, and its callers could not know whether their requests were worked on. So a process that serves alone
-first lets no connection begin, then takes those that have begun, and then closes. Who comes later is refused.
+first lets no connection begin, then takes those that have begun, and then closes. Who comes later is refused. For
+processes that share a socket the one above them lets no connection begin, before it tells them to end.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ MOST_TAKEN = 4096
 BEGUN_SECONDS = 0.03
 """Time in which a connection that has begun is there: more than a round trip within a data centre."""
 
+ACCEPTORS = 16
+"""How many connections are taken from a queue in one turn of the loop. libuv takes one for each listening handle: where
+turns are long, callers on new connections would wait for as many turns as there are callers before them."""
+
 _SO_ATTACH_FILTER = 26
 _DROP_SYN = struct.pack(
     "=HBBIHBBIHBBIHBBI",
@@ -43,10 +48,14 @@ class Loop(uvloop.Loop):
     serves_alone = False
 
     async def create_server(self, protocol_factory: Callable[[], Any], *where: Any, **how: Any) -> Any:
-        return _Server(self, await super().create_server(protocol_factory, *where, **how), protocol_factory)
+        servers: list[Any] = [await super().create_server(protocol_factory, *where, **how)]
+        for listening in [each for each in servers[0].sockets for _ in range(ACCEPTORS - 1)]:
+            copy = socket.socket(fileno=os.dup(listening.fileno()))
+            servers.append(await super().create_server(protocol_factory, sock=copy, backlog=how.get("backlog", 100)))
+        return _Server(self, servers, protocol_factory)
 
     async def create_unix_server(self, protocol_factory: Callable[[], Any], *where: Any, **how: Any) -> Any:
-        return _Server(self, await super().create_unix_server(protocol_factory, *where, **how), protocol_factory)
+        return _Server(self, [await super().create_unix_server(protocol_factory, *where, **how)], protocol_factory)
 
 
 class LoneLoop(Loop):
@@ -56,20 +65,27 @@ class LoneLoop(Loop):
 
 
 class _Server:
-    def __init__(self, loop: Loop, server: Any, protocol_factory: Callable[[], Any]) -> None:
-        self._loop, self._server, self._protocol_factory = loop, server, protocol_factory
+    """Servers of one address as one: the first has its sockets, the others copies of them."""
+
+    def __init__(self, loop: Loop, servers: list[Any], protocol_factory: Callable[[], Any]) -> None:
+        self._loop, self._servers, self._protocol_factory = loop, servers, protocol_factory
         self._taking: list[asyncio.Task[None]] = []
-        self.sockets = server.sockets
-        self.wait_closed = server.wait_closed
+        self.sockets = servers[0].sockets
+
+    async def wait_closed(self) -> None:
+        """Wait until all are closed."""
+        for server in self._servers:
+            await server.wait_closed()
 
     def close(self) -> None:
         """Take who waits in the queue or is about to, and nobody from then on."""
         waiting: list[socket.socket] = []
         for listening in self.sockets:
-            if self._loop.serves_alone and _let_none_begin(listening.fileno()):
-                time.sleep(BEGUN_SECONDS)
+            if self._loop.serves_alone:
+                let_none_begin(listening.fileno())
             waiting += _queue(listening.fileno())
-        self._server.close()
+        for server in self._servers:
+            server.close()
         self._taking = [self._loop.create_task(self._take(connection)) for connection in waiting]
 
     async def _take(self, connection: socket.socket) -> None:
@@ -78,8 +94,11 @@ class _Server:
         protocol.shutdown()
 
 
-def _let_none_begin(listening: int) -> bool:
-    """Drop the packets that begin a connection; false where the system cannot, or connections begin without any."""
+def let_none_begin(listening: int) -> bool:
+    """Drop the packets that begin a connection, in all processes that have this socket.
+
+    It returns once those that have begun are there; false where the system cannot, or connections begin without any.
+    """
     with socket.socket(fileno=os.dup(listening)) as own:
         if sys.platform != "linux" or own.family not in (socket.AF_INET, socket.AF_INET6):
             return False
@@ -90,6 +109,7 @@ def _let_none_begin(listening: int) -> bool:
             own.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, pointer)
         except OSError:
             return False
+    time.sleep(BEGUN_SECONDS)
     return True
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 
 import httpx
+import pytest
 
 from tests.service.conftest import RunServer
 from tests.support.waiting import until
@@ -40,7 +41,10 @@ def test_a_second_signal_ends_the_wait(run_server: RunServer) -> None:
         assert server.process.returncode == 0
 
 
-def test_no_request_is_lost_while_callers_connect_anew_for_each(run_server: RunServer) -> None:
+@pytest.mark.parametrize(("workers", "drain_seconds"), [(1, 0), (1, 1), (3, 0), (3, 1)])
+def test_no_request_is_lost_while_callers_connect_anew_for_each(
+    run_server: RunServer, workers: int, drain_seconds: int
+) -> None:
     """Callers see answers, and at the end that nobody listens; never a connection that was taken and dropped."""
     lost: list[str] = []
     body = b'{"text":"fox"}'
@@ -64,7 +68,7 @@ def test_no_request_is_lost_while_callers_connect_anew_for_each(run_server: RunS
                     lost.append(repr(answer[:100]))
 
     for _ in range(3):
-        with run_server(worker=False) as server:
+        with run_server(worker=False, workers=workers, drain_seconds=drain_seconds) as server:
             url = httpx.URL(server.url)
             assert url.port is not None
             callers = [threading.Thread(target=call, args=((url.host, url.port),)) for _ in range(16)]
