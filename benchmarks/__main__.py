@@ -5,7 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import beside, chats, corpus, counting, encode, families, formats, memory, models, serving, train
+from benchmarks import (
+    beside,
+    chats,
+    corpus,
+    counting,
+    encode,
+    families,
+    formats,
+    memory,
+    models,
+    overload,
+    serving,
+    train,
+)
 from benchmarks.corpora import missing
 
 RUNS = {
@@ -15,6 +28,7 @@ RUNS = {
     "models": models.main,
     "beside": beside.main,
     "memory": memory.main,
+    "overload": overload.main,
     "families": families.main,
     "corpus": corpus.main,
     "formats": formats.main,

@@ -35,6 +35,7 @@ WANTED = {
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),
     "formats": (_MIXED, "vocabs/gpt2_tokenizer.json"),
+    "overload": (_CL100K, _ENGLISH),
     "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
     "counting": (),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),

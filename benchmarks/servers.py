@@ -112,13 +112,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def make_artifact(directory: Path) -> Path:
-    """Import the public vocabulary that all servers use."""
+def make_artifact(directory: Path, template: str | None = None) -> Path:
+    """Import the public vocabulary that all servers use; with a template chats can be sent, too."""
     from tokenizer_core import Tokenizer
 
     source = data_dir() / "vocabs" / f"{VOCABULARY}.tiktoken"
     path = directory / VOCABULARY
-    Tokenizer.from_tiktoken(source, pattern=VOCABULARY, special_tokens=SPECIAL_TOKENS[VOCABULARY]).save(path)
+    tokenizer = Tokenizer.from_tiktoken(source, pattern=VOCABULARY, special_tokens=SPECIAL_TOKENS[VOCABULARY])
+    (tokenizer if template is None else tokenizer.with_template(template)).save(path)
     return path
 
 

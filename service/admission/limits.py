@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from starlette.types import Receive
 
+from service.admission.event_loop import Turn
 from service.admission.threads import Threads, saturated
 from service.errors import ServiceError
 from service.request_log import LogEntry
@@ -23,6 +24,10 @@ T = TypeVar("T")
 HEAVY_BYTES = 1 << 20
 """What a small request whose work is large counts as, such as a rendering in a thread: the bytes of text that take as
 long."""
+
+SMALL_BYTES = 8 << 10
+"""Bodies up to this size are read whatever the load is. To find out that a longer one needs a thread can take
+milliseconds of the event loop: too much for what is refused then, and for the small ones behind it."""
 
 LINGER_SECONDS = 2.0
 """Time to read and drop the rest of a refused body: without it the caller sees a broken connection, not the answer."""
@@ -51,6 +56,7 @@ class Limits:
         self.requests = 0
         self.held_bytes = 0
         self.work_bytes = 0
+        self.turn = Turn()
         self.is_draining = False
         self._holding = threading.Lock()
         self.threads = settings.threads or _cores()
@@ -86,6 +92,31 @@ class Limits:
         """
         if self.requests > self.settings.max_requests:
             raise saturated(f"{self.settings.max_requests} requests are under way")
+
+    def begin(self, length: int, log_entry: LogEntry) -> None:
+        """Refuse by its length a body for which there will be no thread, before it is read.
+
+        Errors:
+            ``saturated``
+        """
+        if length > self.settings.max_body_bytes:
+            # Refused for good where it is read.
+            return
+        if length > SMALL_BYTES:
+            self._work.require_room()
+        if length > self.settings.inline_bytes:
+            self.take_work(length, log_entry)
+
+    async def wait_for_turn(self, size: int, log_entry: LogEntry) -> None:
+        """Wait until the event loop may work on a body that was read; many that came at once do not stop all others.
+
+        Errors:
+            ``saturated``: meanwhile others took the last threads.
+        """
+        self.begin(size, log_entry)
+        while self.turn.is_over():
+            await asyncio.sleep(0)
+            self.begin(size, log_entry)
 
     def take_work(self, size: int, log_entry: LogEntry) -> None:
         """Count the work of a large request, in bytes of text, until it is answered; one alone is always taken.
@@ -194,6 +225,11 @@ class Limits:
     def _too_large(self) -> ServiceError:
         most = self.settings.max_body_bytes
         return ServiceError("body_too_large", f"the body is larger than {most} bytes; send it in parts")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further large request may wait for a thread."""
+        return self._work.is_full
 
     @property
     def in_threads(self) -> int:

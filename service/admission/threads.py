@@ -67,6 +67,20 @@ class Threads:
         """Take no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many requests as may be are in threads or wait for one."""
+        return self.taken >= self._threads + self._max_queue
+
+    def require_room(self) -> None:
+        """Refuse a request when no further one may wait.
+
+        Errors:
+            ``saturated``
+        """
+        if self.is_full:
+            raise saturated(f"{self._max_queue} {self._what} wait for a thread")
+
     async def run(self, work: Callable[..., T], *arguments: object, until: float = inf) -> T:
         """Run work beside the event loop.
 
@@ -77,8 +91,7 @@ class Threads:
             ``saturated``: as much waits for a thread as may, or none became free in time.
             ``deadline_exceeded``: none became free until then.
         """
-        if self.taken >= self._threads + self._max_queue:
-            raise saturated(f"{self._max_queue} {self._what} wait for a thread")
+        self.require_room()
         self.taken += 1
         try:
             await self._wait(until)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from service.admission.limits import Limits
+from service.admission.limits import SMALL_BYTES, Limits
 from service.auth import NEEDS, Guard
 from service.errors import ServiceError
 from service.http.client_address import ClientAddresses
@@ -170,6 +170,7 @@ class FastPath:
             or size > settings.max_body_bytes
             or limits.held_bytes + size > settings.max_held_bytes
             or limits.requests >= settings.max_requests
+            or (size > SMALL_BYTES and (limits.is_full or limits.turn.is_over()))
             or not is_plain(headers)
         ):
             return None

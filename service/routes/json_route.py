@@ -186,19 +186,18 @@ class JsonRoute(APIRoute):
             handler = self.negotiate(scope["headers"]) or handler
         coding = body_coding(scope["headers"])
         length = declared_length(scope["headers"], handler.require)
-        if length is not None and limits.settings.inline_bytes < length <= limits.settings.max_body_bytes:
-            # Before it is read, so that a caller who has to come again knows at once.
-            limits.take_work(length, log_entry)
+        if length is not None:
+            limits.begin(length, log_entry)
         chunks = await limits.read(length, receive, log_entry)
-        require_time(log_entry.until)
         size = log_entry.bytes_in
         if coding is not None:
             most = limits.settings.max_body_bytes
             chunks = [await limits.in_thread(unpack, coding, chunks, most, until=log_entry.until)]
             size = len(chunks[0])
             limits.hold_body(size, log_entry)
+        await limits.wait_for_turn(size, log_entry)
+        require_time(log_entry.until)
         if handler.is_heavy or size > limits.settings.inline_bytes:
-            limits.take_work(size, log_entry)
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         takes_long, answer = TAKES_LONG in (scope.get("extensions") or ()), None
