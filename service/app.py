@@ -191,8 +191,7 @@ class App(FastAPI):
 
     def dialect(self, path: str) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
-        route = self._hot.get(path)
-        return None if route is None else route.dialect
+        return None if (route := self._hot.get(path)) is None else route.dialect
 
     def methods(self, path: str) -> list[str]:
         """Return what a path may be asked with; the framework would name those of its first route alone."""
@@ -203,7 +202,7 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         document = super().openapi()
-        schemas = {"Problem": ProblemAnswer.model_json_schema(), **train_job.schemas(), **encode_job.schemas()}
+        schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
         document["components"]["schemas"] = schemas | document["components"]["schemas"]
         for operations in document["paths"].values():
             for parameter in (each for operation in operations.values() for each in operation.get("parameters", ())):

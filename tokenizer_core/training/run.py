@@ -312,11 +312,7 @@ class TrainingRun:
     def _all_counts(
         self, max_piece_length: int | None = None, min_count: int = 1, shown: Progress | None = None
     ) -> Counts:
-        """Add up the counts of the whole corpus; meanwhile ``shown`` is reported.
-
-        Args:
-            max_piece_length, min_count: of the pieces that are learned from.
-        """
+        """Add up the counts of the whole corpus to what is learned from; meanwhile ``shown`` is reported."""
         paths = [self._counts_directory / name for name in self._names()]
         report = self._report
         reporter = Reporter(report if report is None or shown is None else lambda _: report(shown))

@@ -261,7 +261,6 @@ pub fn merge_sections<'py>(
 /// See `_kernel.pyi`.
 #[pyclass(name = "Reduced", module = "tokenizer_core._kernel", frozen)]
 pub struct PyReduced(Mutex<Reduced>);
-
 /// The name of a script, and the pieces, occurrences and bytes that were too rare, then all that there were.
 type OfScript = (&'static str, (u64, u64, u128), (u64, u64, u128));
 

@@ -133,7 +133,8 @@ impl<P: Position> Likelihood<P> {
                 continue;
             }
             let weight = self.words.weight(position);
-            let (before, after) = (self.words.before(position), self.words.at(position + (lengths.0 + lengths.1) as usize));
+            let (before, after) =
+                (self.words.before(position), self.words.at(position + (lengths.0 + lengths.1) as usize));
             self.words.merge(position, lengths, product);
             self.words.note_merged(weight);
             self.counts[left as usize] -= weight;
