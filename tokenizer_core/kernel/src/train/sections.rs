@@ -166,7 +166,8 @@ mod tests {
             for number in 0..SECTIONS {
                 let sections: Vec<&[u8]> = written.iter().map(|sections| sections[number].as_slice()).collect();
                 prop_assert_eq!(&merge(number, &sections).expect("whole"), &truth[number]);
-                each_sum(number, &sections, |piece, count| drop(sums.insert(piece.to_vec(), count))).expect("whole");
+                let all = each_sum(number, &sections, |piece, count| sums.extend([(piece.to_vec(), count)]));
+                all.expect("whole");
             }
             let all: BTreeMap<_, _> = counted(&files.concat()).iter().map(|(piece, n)| (piece.to_vec(), n)).collect();
             prop_assert_eq!(sums, all);
@@ -177,14 +178,14 @@ mod tests {
             pieces in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..20), 1_u64..999), 1..200),
             number in 0_usize..SECTIONS,
             at in any::<prop::sample::Index>(),
-            bit in 0..8,
+            bit in 0_u8..8,
         ) {
             let mut section = write(&counted(&pieces)).swap_remove(number);
             let whole = section.clone();
             prop_assert!(merge((number + 1) % SECTIONS, &[&whole]).is_err());
             prop_assert!(merge(number, &[&whole, &whole[..at.index(whole.len())]]).is_err());
             let at = at.index(section.len());
-            section[at] ^= 1 << bit;
+            section[at] ^= 1_u8 << bit;
             let refused = merge(number, &[&whole, &section]).expect_err("damaged");
             prop_assert_eq!((refused.code, refused.row), (Code::InvalidCorpus, Some(1)));
         }
