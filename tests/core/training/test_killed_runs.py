@@ -185,6 +185,7 @@ def test_the_seconds_of_merging_are_those_of_all_attempts(tmp_path: Path) -> Non
     assert 5.0 <= log.seconds < 60.0
 
 
+@pytest.mark.filterwarnings("ignore:min_count 3 leaves out")
 def test_a_checkpoint_of_other_settings_is_not_taken(tmp_path: Path) -> None:
     texts = [text(seed, 500) for seed in range(9)]
     for settings in (

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ from tests.support.corpora import text
 from tokenizer_core import (
     Cancelled,
     CorpusNotFound,
-    Counts,
     HashMismatch,
     InvalidSettings,
     Progress,
@@ -24,8 +24,7 @@ from tokenizer_core import (
     TrainingRun,
     train,
 )
-from tokenizer_core.training.counting import count_sources
-from tokenizer_core.training.progress import Reporter
+from tokenizer_core.training import sorted_counts
 
 SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
@@ -90,6 +89,7 @@ def test_a_run_below_its_corpus_counts_nothing_of_its_own(tmp_path: Path, shards
         run = TrainingRun(shards / "run", named, shard_bytes=1, left_out=[shards / "made"])
         run.count()
         assert run.publish(shards / "made").hash == expected
+    run.save_counts(shards / "run" / "counts" / "all.counts")
     kept = Recipe.from_dict({"corpus": {"paths": [str(shards / "run" / "counts")]}, **SETTINGS})
     assert TrainingRun(tmp_path / "other", kept).tokenizers()[0].hash == expected
     with pytest.raises(CorpusNotFound, match="what the run itself writes is not a corpus"):
@@ -211,12 +211,14 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
     run.count()
     told.clear()
 
-    def count_and_tell(found: Any, files: Any, rules: Any, reporter: Reporter, **options: Any) -> Counts:
-        counts = count_sources(found, files, rules, reporter, **options)
-        reporter.report()
-        return counts
+    def reduce_and_tell(paths: Any, longest: Any, least: Any, pause: Any) -> Any:
+        reduced = sorted_counts.reduce(paths, longest, least, pause)
+        pause.__self__.report()
+        return reduced
 
-    monkeypatch.setattr("tokenizer_core.training.run.count_sources", count_and_tell)
+    monkeypatch.setattr(
+        "tokenizer_core.training.run.sorted_counts", SimpleNamespace(reduce=reduce_and_tell, sums=sorted_counts.sums)
+    )
     run.merge()
     assert {(each.phase, each.total, each.unit) for each in told} == {("merging", 44, "merges")}
     assert [each.done for each in told] == sorted(each.done for each in told)
@@ -256,6 +258,7 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "id_layout": "specials_first",
         "initial_merges": [["Ġ", "t"], ["Ġt", "h"]],
         "sixteen_bit": True,
+        "min_count": 1,
         "style": "byte_level",
         "sizes": [400],
         "extends": None,

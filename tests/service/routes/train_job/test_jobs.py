@@ -106,7 +106,9 @@ OF_SENTENCEPIECE: dict[str, Any] = {
     "byte_fallback": True,
     "tie_break": "shortest",
 }
-EXTENDING = {name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length")}
+EXTENDING = {
+    name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length", "min_count")
+}
 
 
 @pytest.mark.parametrize(
