@@ -58,16 +58,16 @@ async function send(form) {
     }
     const text = await answer.text();
     show(`${answer.status}\n${JSON_TYPE.test(kind) ? readable(text) : text}`);
-    if (answer.status === 202) follow(JSON.parse(text).id);
+    if (answer.status === 202) follow(form.dataset.path, JSON.parse(text).id);
   } catch (error) {
     show(`no answer: ${error.message}`);
   }
 }
 
-/** Fill the id of a job that was submitted here into the examples that ask for one. */
-function follow(id) {
+/** Fill the id of a job that was submitted here into the examples below the path that took it. */
+function follow(path, id) {
   for (const form of document.forms) {
-    if (!form.elements.id) continue;
+    if (!form.elements.id || !form.dataset.path.startsWith(`${path}/`)) continue;
     form.elements.id.value = id;
     writePrograms(form);
   }

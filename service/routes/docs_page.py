@@ -63,6 +63,11 @@ def _routes(document: dict[str, Any]) -> Iterator[str]:
             yield "</section>"
 
 
+def _example_of(parameter: dict[str, Any]) -> str:
+    first: str = parameter.get("example") or next(iter(parameter["schema"].get("examples", ())), "")
+    return first
+
+
 def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[str, Any]) -> Iterator[str]:
     """Write the examples of a route: one for each body, or one without; the first one's programs are shown."""
     target = escape(path.strip("/"))
@@ -73,7 +78,7 @@ def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[st
     key = " data-key" if operation.get("security") else ""
     places = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == "path"}
     inputs = "".join(
-        f"<label>{name} <input name={name} required value='{escape(each.get('example', ''))}'></label> "
+        f"<label>{name} <input name={name} required value='{escape(_example_of(each))}'></label> "
         for name, each in places.items()
     )
     for number, example in enumerate(bodies.values() or [{"summary": ""}]):

@@ -23,7 +23,13 @@ from tokenizer_core import InvalidCorpus, TokenFiles, read_token_files
 MANIFEST = "manifest.json"
 _CONTENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 Range = Annotated[str | None, Header(description="One part of the file, as `bytes=0-1023`.")]
-FileName = Annotated[str, InPath(description="The name of a file, as the manifest has it.")]
+FileName = Annotated[
+    str,
+    InPath(
+        description="The name of a file, as the manifest has it.",
+        examples=["tokens-00000.bin"],
+    ),
+]
 
 
 async def job_manifest(request: Request, server: Server, access: Access, id: JobId) -> Response:

@@ -20,20 +20,22 @@ from tests.service.playground.conftest import OpenPage
 from tests.support.server import RunServer, Server
 
 NODE = shutil.which("node")
+JOBS = ("train-job", "encode-job")
 
 
 @pytest.fixture(scope="module")
 def reading(server: Server, browser: Browser) -> Iterator[Page]:
-    """The documentation, with a job of its own that has ended."""
+    """The documentation, with a job of each kind of its own that has ended."""
     page = browser.new_page()
     page.set_default_timeout(20_000)
     page.goto(f"{server.url}/docs")
-    form = page.locator("form[data-path='train-job'][data-method=POST]").first
-    form.get_by_role("button", name="Send").click()
-    expect(form.locator("output")).to_contain_text("202")
-    events = page.locator("form[data-path='train-job/{id}/events']")
-    events.get_by_role("button", name="Send").click()
-    expect(events.locator("output")).to_contain_text('"state":"succeeded"')
+    for path in JOBS:
+        form = page.locator(f"form[data-path='{path}'][data-method=POST]").first
+        form.get_by_role("button", name="Send").click()
+        expect(form.locator("output")).to_contain_text("202")
+        events = page.locator(f"form[data-path='{path}/{{id}}/events']")
+        events.get_by_role("button", name="Send").click()
+        expect(events.locator("output")).to_contain_text('"state":"succeeded"', timeout=60_000)
     yield page
     page.close()
 
@@ -48,8 +50,8 @@ def forms(page: Page) -> list[Any]:
 def test_every_route_has_an_example_that_runs_and_is_answered_readably(reading: Page) -> None:
     for form in forms(reading):
         method, path = form.get_attribute("data-method"), form.get_attribute("data-path")
-        # A job that is submitted once more would not have ended when its artifact is asked for.
-        if (method, path) != ("POST", "train-job"):
+        # A job that is submitted once more would not have ended when its results are asked for.
+        if (method, path) not in [("POST", job) for job in JOBS]:
             form.get_by_role("button", name="Send").click()
         output = form.locator("output pre")
         expect(output).to_be_visible(timeout=60_000)
@@ -75,7 +77,13 @@ def test_every_example_runs_as_curl_as_python_and_as_javascript(reading: Page) -
     javascript = "\n".join(f"{{\n{program}\n}}" for _, _, program in programs)
     answers = [run(["bash", "-ec", program]) for program, _, _ in programs]
     refused = [json.loads(answer)["code"] for answer in answers if '"status":4' in answer]
-    assert sorted(refused) == ["job_finished", "tokenizer_exists", "tokenizer_exists", "tokenizer_in_use"]
+    assert sorted(refused) == [
+        "job_finished",
+        "job_finished",
+        "tokenizer_exists",
+        "tokenizer_exists",
+        "tokenizer_in_use",
+    ]
     run([sys.executable, "-c", python])
     run([str(NODE), "--input-type=module", "--eval", javascript])
 
