@@ -156,7 +156,7 @@ def test_another_run_that_is_alive_is_joined_or_refused(tokenizer, large_corpus,
 
 def test_a_claim_belongs_to_one_run_until_it_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "TOUCHED", 0.01)
-    one, two = claims.FileClaims(tmp_path), claims.Claims(tmp_path)
+    one, two = claims.FileClaims(tmp_path), claims.FileClaims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     assert list(two.others()) == ["a"]
@@ -182,7 +182,7 @@ def test_a_file_system_without_links_has_claims_too(tmp_path, monkeypatch):
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    one, two = claims.FileClaims(tmp_path), claims.Claims(tmp_path)
+    one, two = claims.FileClaims(tmp_path), claims.FileClaims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     one.close()

@@ -28,7 +28,7 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
-from service.schemas import requests
+from service.schemas import decoding, requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -139,7 +139,7 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "
         (calls.CountChatOptions, requests.CountRequest, {*CHAT, "text_pair", "add_special_tokens"}),
         (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
         (calls.OffsetsOptions, requests.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
-        (calls.StreamOptions, requests.DecodeRequest, {"ids"}),
+        (calls.StreamOptions, decoding.DecodeRequest, {"ids"}),
     ],
 )
 def test_options_of_methods_are_those_of_routes(options: Any, model: Any, without: set[str]) -> None:
