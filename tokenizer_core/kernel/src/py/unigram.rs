@@ -6,8 +6,9 @@ use std::thread;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::counting::PyPieceCounts;
 use super::raise::{exception, run};
-use super::train::{PyPieceCounts, report};
+use super::train::report;
 use crate::train::progress::{Progress, Reporter};
 use crate::train::unigram::{Options, learn};
 

@@ -26,6 +26,10 @@ pub enum ContentFormat {
     Parts,
 }
 
+/// Steps of a probe. Templates that read messages take some hundreds; one that takes more is a bomb, which would go off
+/// for every probe.
+const PROBE_STEPS: u64 = 1 << 16;
+
 const PROBED: [&str; 4] = ["system", "developer", "user", "assistant"];
 const SPECIALS: [(&str, &str); 7] = [
     ("bos_token", "<bos>"),
@@ -104,7 +108,8 @@ impl Template {
             "user" => format!("[{message}]"),
             _ => format!("[{message},{user}]"),
         };
-        let chat = Chat { messages: &messages, specials: SPECIALS.to_vec(), ..Chat::default() };
+        let chat =
+            Chat { messages: &messages, specials: SPECIALS.to_vec(), most: Some(PROBE_STEPS), ..Chat::default() };
         let Ok(rendering) = self.render(&chat, &Clock::default()) else { return false };
         texts.iter().all(|text| rendering.text.contains(text)) && !prints_parts(&rendering.text)
     }

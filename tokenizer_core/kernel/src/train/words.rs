@@ -40,29 +40,23 @@ pub trait Position: Copy + Debug + Default {
     fn at(self) -> usize;
 }
 
-impl Position for u32 {
-    #[inline]
-    fn of(at: usize) -> Self {
-        at as Self
-    }
+macro_rules! position {
+    ($($width:ty),*) => {$(
+        impl Position for $width {
+            #[inline]
+            fn of(at: usize) -> Self {
+                at as Self
+            }
 
-    #[inline]
-    fn at(self) -> usize {
-        self as usize
-    }
+            #[inline]
+            fn at(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
 }
 
-impl Position for u64 {
-    #[inline]
-    fn of(at: usize) -> Self {
-        at as Self
-    }
-
-    #[inline]
-    fn at(self) -> usize {
-        self as usize
-    }
-}
+position!(u32, u64);
 
 /// The words, their tokens and their weights.
 #[derive(Debug, Default)]
