@@ -201,21 +201,8 @@ class App(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
-        document = super().openapi()
         schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
-        document["components"]["schemas"] = schemas | document["components"]["schemas"]
-        for operations in document["paths"].values():
-            for parameter in (each for operation in operations.values() for each in operation.get("parameters", ())):
-                if parameter["name"] == "ref":
-                    parameter["example"] = self.tokd.registry.default.name
-        if self.link_root:
-            document["servers"] = [{"url": self.link_root}]
-        if self.tokd.guard.needs_keys:
-            document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-            for path, operations in document["paths"].items():
-                for method, operation in operations.items():
-                    operation["security"] = [{"key": []}] if need_of(path, (method.upper(),)) else []
-        return document
+        return docs.completed(super().openapi(), schemas, self.tokd, self.link_root)
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""

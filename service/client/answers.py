@@ -136,15 +136,12 @@ class TokenizerInfo(Answer):
     provenance: dict[str, Any]
 
 
-class Job(Fields):
-    """A training job as it was when the service answered.
+class AnyJob(Fields):
+    """A job as it was when the service answered.
 
     Attributes:
         state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
-        phase: of a running job, ``counting``, ``merging`` or ``publishing``.
-        progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         error: ``code``, ``message`` and ``path`` of a failed job.
-        tokenizer: the hash of what it published, or ``None``.
     """
 
     id: str
@@ -157,14 +154,12 @@ class Job(Fields):
     finished_at: str | None
     attempts: int
     error: dict[str, Any] | None
-    artifact: dict[str, Any] | None
     owner: str
     settings: dict[str, Any]
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)
         self.id, self.state = fields["id"], fields["state"]
-        self.tokenizer: str | None = None if fields["artifact"] is None else fields["artifact"]["tokenizer"]
 
     @property
     def ended(self) -> bool:
@@ -172,41 +167,38 @@ class Job(Fields):
         return self.state in ("succeeded", "failed", "cancelled")
 
 
-class EncodeJob(Fields):
+class Job(AnyJob):
+    """A training job as it was when the service answered.
+
+    Attributes:
+        phase: of a running job, ``counting``, ``merging`` or ``publishing``.
+        progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
+        tokenizer: the hash of what it published, or ``None``.
+    """
+
+    artifact: dict[str, Any] | None
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.tokenizer: str | None = None if fields["artifact"] is None else fields["artifact"]["tokenizer"]
+
+
+class EncodeJob(AnyJob):
     """A job that encodes as it was when the service answered.
 
     Attributes:
-        state: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
         phase: of a running job, ``encoding`` or ``publishing``.
         progress: ``done`` and ``total`` of all parts, ``unit``, ``rate`` and ``seconds_left``.
-        error: ``code``, ``message`` and ``path`` of a failed job.
         output: ``manifest``, ``hash`` and the numbers of what it wrote, or ``None``.
         tokenizer: the hash of the one that it encodes with.
     """
 
-    id: str
-    name: str | None
-    state: str
-    phase: str | None
-    progress: dict[str, Any] | None
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-    attempts: int
-    error: dict[str, Any] | None
     output: dict[str, Any] | None
-    owner: str
     tokenizer: str
-    settings: dict[str, Any]
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)
-        self.id, self.state, self.output = fields["id"], fields["state"], fields["output"]
-
-    @property
-    def ended(self) -> bool:
-        """Tell whether nothing about it will change any more."""
-        return self.state in ("succeeded", "failed", "cancelled")
+        self.output = fields["output"]
 
 
 class EncodeJobPage(Fields):

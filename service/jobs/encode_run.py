@@ -32,13 +32,13 @@ class EncodingAttempt(Attempt):
         return super().order() | {"helping": self.helping}
 
     def renew(self) -> None:
-        """Keep the job and the part in work."""
+        """Keep the job and the part in work; the job first, whose process ends when its lease does."""
+        super().renew()
         parts, job_id = self.context.parts, self.lease.job.id
         parts.renew(job_id, self._read)
         told = parts.progress(job_id)
         if told is not None:
             self.progress = self.with_rate(JobProgress(*told, "bytes"))
-        super().renew()
 
     def handle(self, message: dict[str, Any]) -> Outcome:
         """Answer what is asked about parts; hand on the rest."""

@@ -11,16 +11,8 @@ from service.routes.jobs.kind import job_path
 
 def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
     """Return a job as ``schemas.EncodeJobSummary`` describes it."""
-    progress, output = job.progress, job.artifact
+    output = job.artifact
     return common_fields(job) | {
-        "progress": progress
-        and {
-            "done": progress.done,
-            "total": progress.total,
-            "unit": progress.unit,
-            "rate": progress.rate,
-            "seconds_left": progress.seconds_left,
-        },
         "output": output and {"manifest": f"{job_path(job, root)}/manifest", "hash": output.hash, **output.report},
     }
 

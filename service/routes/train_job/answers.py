@@ -14,18 +14,10 @@ from service.schemas.training import TrainingSettings
 
 def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
     """Return a job as ``schemas.JobSummary`` describes it."""
-    progress, artifact = job.progress, job.artifact
-    return common_fields(job) | {
-        "progress": progress
-        and {
-            "done": progress.done,
-            "total": progress.total,
-            "unit": progress.unit,
-            "rate": progress.rate,
-            "seconds_left": progress.seconds_left,
-            "tokens_per_byte": progress.tokens_per_byte,
-            "newest": list(progress.newest),
-        },
+    common, progress, artifact = common_fields(job), job.progress, job.artifact
+    learned = progress and {"tokens_per_byte": progress.tokens_per_byte, "newest": list(progress.newest)}
+    return common | {
+        "progress": learned and common["progress"] | learned,
         "artifact": artifact
         and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job, root)}/artifact"},
     }
