@@ -14,6 +14,7 @@ from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, sentencepiece_bpe, tiktoken, vocab_merges
+from tokenizer_core.formats.bare import require_bare
 from tokenizer_core.pattern_coverage import covers_every_text
 from tokenizer_core.stages.pretokenizers import Split
 
@@ -84,17 +85,7 @@ def _beside(config: PipelineConfig, format: str) -> Beside:
         raise Unsupported(
             f"{format} puts no space before a text; export to huggingface", field="pre_tokenizer.add_prefix_space"
         )
-    if config.prefix_ids or config.suffix_ids:
-        raise Unsupported(
-            f"{format} puts no special tokens round a text; export to huggingface", field="post_processor"
-        )
-    for token in config.added_tokens:
-        if not token.special or token.lstrip or token.rstrip or token.single_word or token.normalized:
-            raise Unsupported(
-                f"{format} has only special tokens without flags, and {token.content!r} is another; "
-                "export to huggingface",
-                field=f"added_tokens[{token.content!r}]",
-            )
+    require_bare(config, format)
     stages = config.pretokenizer
     if len(stages) == 1 and isinstance(stages[0], Split):
         stage = stages[0]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import Unsupported
+from tokenizer_core.formats.bare import require_bare
 from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, Rules, write
 from tokenizer_core.stages.models import CharBpe
 from tokenizer_core.stages.normalizers import Prepend, Replace
@@ -76,17 +77,7 @@ def _model(parts: TokenizerParts) -> CharBpe:
             f"{elsewhere}",
             field="pre_tokenizer" if config.pretokenizer else "normalizer",
         )
-    if config.prefix_ids or config.suffix_ids:
-        raise Unsupported(
-            f"a SentencePiece model puts no special tokens round a text; {elsewhere}", field="post_processor"
-        )
-    for token in config.added_tokens:
-        if not token.special or token.lstrip or token.rstrip or token.single_word or token.normalized:
-            raise Unsupported(
-                f"a SentencePiece model has only special tokens without flags, and {token.content!r} is another; "
-                f"{elsewhere}",
-                field=f"added_tokens[{token.content!r}]",
-            )
+    require_bare(config, "a SentencePiece model")
     if model.unk is None or model.unk not in [token.id for token in config.added_tokens]:
         raise Unsupported("a SentencePiece model has an unknown token, which is a special one here", field="model.unk")
     return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -87,18 +87,31 @@ class Recipe:
         return hashlib.sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest()[:32]
 
 
+class EncodeOptions(TypedDict, total=False):
+    """What decides the bytes of a run, as of ``encode_corpus``."""
+
+    layout: LayoutName
+    eos: EndOfText | None
+    special_tokens: SpecialTokens
+    dtype: Dtype | None
+    shuffle: int | None
+    shard_bytes: int
+    messages: str | None
+    train_on: TrainedOn | None
+
+
 def recipe_of(
     files: Files,
     tokenizer: Tokenizer,
-    layout: LayoutName,
     *,
-    eos: EndOfText | None,
-    special_tokens: SpecialTokens,
-    dtype: Dtype | None,
-    shuffle: int | None,
-    shard_bytes: int,
-    messages: str | None,
-    train_on: TrainedOn | None,
+    layout: LayoutName = "megatron",
+    eos: EndOfText | None = None,
+    special_tokens: SpecialTokens = "reject",
+    dtype: Dtype | None = None,
+    shuffle: int | None = None,
+    shard_bytes: int = SHARD_BYTES,
+    messages: str | None = None,
+    train_on: TrainedOn | None = None,
 ) -> Recipe:
     """Check the settings, and decide what was left open.
 
@@ -129,35 +142,13 @@ def recipe_of(
     )
 
 
-def check_encode_options(
-    tokenizer: Tokenizer,
-    *,
-    layout: LayoutName = "megatron",
-    eos: EndOfText | None = None,
-    special_tokens: SpecialTokens = "reject",
-    dtype: Dtype | None = None,
-    shuffle: int | None = None,
-    shard_bytes: int = SHARD_BYTES,
-    messages: str | None = None,
-    train_on: TrainedOn | None = None,
-) -> None:
+def check_encode_options(tokenizer: Tokenizer, **options: Unpack[EncodeOptions]) -> None:
     """Check options of ``encode_corpus`` for a tokenizer, before there is a corpus.
 
     Raises:
         InvalidOption, TemplateMissing
     """
-    recipe_of(
-        Files(paths=()),
-        tokenizer,
-        layout,
-        eos=eos,
-        special_tokens=special_tokens,
-        dtype=dtype,
-        shuffle=shuffle,
-        shard_bytes=shard_bytes,
-        messages=messages,
-        train_on=train_on,
-    )
+    recipe_of(Files(paths=()), tokenizer, **options)
 
 
 def _chats(

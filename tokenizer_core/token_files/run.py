@@ -121,7 +121,7 @@ def encode_corpus(
     recipe = recipe_of(
         files,
         tokenizer,
-        layout,
+        layout=layout,
         eos=eos,
         special_tokens=special_tokens,
         dtype=dtype,

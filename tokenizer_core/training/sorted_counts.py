@@ -8,6 +8,7 @@ counts were made and how long each section is; then the length of that line and 
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -44,14 +45,15 @@ def read_header(path: Path) -> dict[str, Any] | None:
     """Return how counts were made; ``None`` if there are none, or if their file is damaged at its end."""
     try:
         with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(size - _END.size)
-            length, checksum = _END.unpack(file.read())
-            file.seek(size - _END.size - length)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _END.size))
+            end = file.read()
+            length, checksum = _END.unpack(end) if len(end) == _END.size else (0, 0)
+            file.seek(max(0, size - _END.size - length))
             line = file.read(length)
-    except (FileNotFoundError, OSError, ValueError, struct.error):
+    except FileNotFoundError:
         return None
-    if zlib.crc32(line) != checksum:
+    if not line or zlib.crc32(line) != checksum:
         return None
     header: dict[str, Any] = json.loads(line)
     whole = header.get("format") == FORMAT and sum(header["sections"]) + length + _END.size == size
