@@ -161,34 +161,6 @@ def test_the_name_of_an_artifact_lies_on_the_disk_before_its_job_has_succeeded(
 
 
 @SQLITE
-def test_the_report_of_a_job_counts_the_lines_that_were_skipped_and_hides_where_they_lie(
-    make_settings: MakeSettings, tmp_path: Path
-) -> None:
-    store = JobStore.open(settings := make_settings())
-    worker = Worker(settings)
-    prepared = store.prepare()
-    (prepared.directory / "0.jsonl").write_bytes(b'{"text": "low lower lowest"}\n{"text": null}\n{"score": NaN}\n')
-    corpus = {"paths": [str(prepared.directory / "0.jsonl")], "on_error": "skip"}
-    request = JobRequest(
-        recipe={"corpus": corpus, "vocab_size": 258}, owner="local", prepared=prepared, fingerprint="1"
-    )
-    job = store.submit(request)[0]
-    assert worker.work()
-    done = store.get(job.id, None)
-    assert done.artifact is not None, done.error
-    report = done.artifact.report
-    assert (report["skipped"], report["first_skipped"]) == (
-        2,
-        [
-            '0.jsonl: line 2, column 13: the field "text" is null, not a string',
-            "0.jsonl: line 3, column 11: NaN is not JSON; write null",
-        ],
-    )
-    worker.close()
-    store.close()
-
-
-@SQLITE
 @pytest.mark.parametrize("damage", ["changed", "incomplete", "file"])
 def test_what_is_damaged_in_the_place_of_an_artifact_is_put_aside(
     make_settings: MakeSettings, corpus: Path, undisturbed: Path, tmp_path: Path, damage: str
@@ -294,24 +266,6 @@ def test_a_job_extends_what_its_submitter_named_or_fails(
     job = store.submit(JobRequest(recipe=pinned, owner="local"))[0]
     assert worker.work()
     assert store.get(job.id, None).state is State.SUCCEEDED
-    worker.close()
-    store.close()
-
-
-@SQLITE
-def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettings, tmp_path: Path) -> None:
-    corpus = tmp_path / "long.txt"
-    corpus.write_text("ab" * 1000)
-    settings = make_settings(corpus_roots=(str(tmp_path),))
-    store, worker = JobStore.open(settings), Worker(settings)
-    recipe = {"corpus": {"paths": [str(corpus)]}, "vocab_size": 300, "pattern": None}
-    job = store.submit(JobRequest(recipe=recipe, owner="local"))[0]
-    assert worker.work()
-    artifact = store.get(job.id, None).artifact
-    assert artifact is not None
-    tokens = artifact.report["longest_tokens"]
-    assert [len(token) for token in tokens[-3:]] == [8, 4, 2]
-    assert tokens[0] == "ab" * 100 + "..."
     worker.close()
     store.close()
 

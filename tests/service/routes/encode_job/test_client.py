@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from service.client import AsyncClient, Client, EncodeJob, NotFound, Refused
-from tests.service.conftest import RunServer, Server
+from tests.service.conftest import Server
 from tokenizer_core import InvalidOption, Tokenizer
 
 
@@ -21,14 +20,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "corpora").mkdir()
     (home / "corpora" / "a.jsonl").write_text('{"body": "low lower lowest"}\n')
     return home
-
-
-@pytest.fixture(scope="module")
-def server(run_server: RunServer, home: Path) -> Iterator[Server]:
-    settings = {"trained": str(home / "trained"), "min_free_bytes": 0, "lease_seconds": 60, "access_log": False}
-    with run_server(**settings, corpus_roots=(str(home / "corpora"),)) as running:
-        yield running
-        running.stop()
 
 
 OPTIONS: dict[str, Any] = {"tokenizer": "bare", "settings": {"format": "nanogpt", "eos": "none"}}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.service.conftest import RunServer, Server
+from tests.service.conftest import Server
 from tests.service.problems import assert_problem
 from tests.support.waiting import until
 from tokenizer_core import Files, Tokenizer, check_token_files, encode_corpus
@@ -24,14 +23,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = [json.dumps({"text": f"the quick fox {number} {each} " * 9}) for each in range(200)]
         (home / "corpora" / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
     return home
-
-
-@pytest.fixture(scope="module")
-def server(run_server: RunServer, home: Path) -> Iterator[Server]:
-    settings = {"trained": str(home / "trained"), "min_free_bytes": 0, "lease_seconds": 60, "access_log": False}
-    with run_server(**settings, corpus_roots=(str(home / "corpora"),)) as running:
-        yield running
-        running.stop()
 
 
 def done(server: Server, job: dict[str, Any]) -> dict[str, Any]:
