@@ -4,6 +4,7 @@ import csv
 import gzip
 import hashlib
 import json
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,17 @@ import pytest
 
 from tests.core.token_files.conftest import TEXTS, line, many_texts
 from tests.core.token_files.readers import READERS, wanted
-from tokenizer_core import Files, InvalidArtifact, InvalidOption, LayoutName, encode_corpus
+from tokenizer_core import Files, InvalidArtifact, InvalidCorpus, InvalidOption, LayoutName, encode_corpus
 from tokenizer_core._kernel import DocumentEncoder
-from tokenizer_core.token_files.layouts import LAYOUTS
+from tokenizer_core.token_files.layouts import LAYOUTS, samples, tables
+from tokenizer_core.token_files.layouts.layout import Shape
 from tokenizer_core.token_files.recipe import _dtype
+from tokenizer_core.token_files.store import Outputs
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+
 
 FOUR_BYTES = {"megatron": "int32", "ds": "uint32", "memmap": "uint32", "llmc": "uint32", "nanogpt": "uint32"}
 
@@ -155,3 +163,46 @@ def test_the_manifest_has_the_hash_of_everything(tokenizer, corpus, tmp_path):
     assert plain["sha256"] == hashlib.sha256((corpus / "a.jsonl").read_bytes()).hexdigest()
     unpacked = b"".join(map(line, TEXTS[2:]))
     assert (packed["read"], packed["sha256"]) == (len(unpacked), hashlib.sha256(unpacked).hexdigest())
+
+
+def test_documents_that_a_header_of_llmc_cannot_count_are_in_another_file(tokenizer, end, tmp_path, monkeypatch):
+    (tmp_path / "in.jsonl").write_bytes(b"".join(map(line, many_texts())))
+    encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / "one", layout="llmc")
+    monkeypatch.setattr("tokenizer_core.token_files.layouts.plain._MOST_TOKENS", 300)
+    for block in (700, 1 << 20):
+        monkeypatch.setattr("tokenizer_core.corpus.reading.BLOCK", block)
+        written = encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / f"{block}", layout="llmc", threads=2)
+        assert len(written.shards) > 10
+        assert 250 < max(shard.tokens for shard in written.shards) <= 300
+        assert READERS["llmc"](tmp_path / f"{block}", "uint16") == READERS["llmc"](tmp_path / "one", "uint16")
+        # A file ends with a document.
+        for path in (tmp_path / f"{block}").glob("*.bin"):
+            assert np.fromfile(path, "<u2", 1, offset=1024)[0] == end
+    assert content(tmp_path / "700") == content(tmp_path / "1048576")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_longest_document_of_a_layout_fits_into_the_numbers_of_its_files(layout):
+    for dtype, is_labeled, is_packed in product(LAYOUTS[layout].dtypes, (False, True), (False, True)):
+        shape = Shape(dtype, "name", 0, is_labeled=is_labeled, is_packed=is_packed)
+        longest = LAYOUTS[layout].longest(shape)
+        assert longest <= 2**31 - 1
+        if layout in ("parquet", "arrow"):
+            # The group in which it comes may be full but for one token.
+            assert tables._GROUP - 1 + longest <= np.iinfo(np.int32).max
+        if layout in ("mds", "litdata"):
+            sink = LAYOUTS[layout].sink(Outputs(None), shape)
+            # Every token of a pack may be a member, whose length has four bytes.
+            widths = [np.dtype(each).itemsize for each in samples._columns(shape, "ids").values()]
+            count = 70_000
+            around = len(sink.sample([bytes(width * count) for width in widths])) - count * sum(widths)
+            table = 4 + 2 * 4 + len(sink.config)
+            assert table + around + longest * sum(widths) <= np.iinfo(np.uint32).max
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_document_that_is_too_long_for_a_layout_is_refused_by_name(tokenizer, corpus, tmp_path, layout, monkeypatch):
+    monkeypatch.setattr(type(LAYOUTS[layout]), "longest", lambda self, shape: 10)
+    with pytest.raises(InvalidCorpus, match=rf"b\.jsonl\.gz: a document has \d+ tokens; {layout} takes 10"):
+        encode_corpus(corpus, tokenizer, tmp_path / "out", layout=layout)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

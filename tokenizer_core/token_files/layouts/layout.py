@@ -77,6 +77,17 @@ class Batch:
     trained: bytes = b""
     members: Sequence[bytes] = ()
 
+    def part(self, first: int, last: int, item: int) -> Batch:
+        """Return documents ``first`` to ``last``, without the last; ``item`` is the bytes of an id."""
+        start, end = int(self.lengths[:first].sum()), int(self.lengths[:last].sum())
+        return Batch(
+            self.ids[start * item : end * item],
+            self.lengths[first:last],
+            self.origins[first:last],
+            self.trained[start:end],
+            self.members[first:last],
+        )
+
 
 @dataclass(slots=True)
 class Piece:

@@ -19,6 +19,9 @@ from tokenizer_core.token_files.layouts.layout import Batch, Dtype, Layout, Outp
 _GROUP = 1 << 20
 """Ids after which a group of rows ends."""
 
+_MOST_PLACES = 2**31 - 1
+"""Where a row begins in its group is a signed number of four bytes."""
+
 
 class _Table(Layout):
     dtypes = ("int32", "int64", "uint16", "uint32")
@@ -26,6 +29,11 @@ class _Table(Layout):
     def dtype(self, vocab_size: int) -> Dtype:
         del vocab_size
         return "int32"
+
+    def longest(self, shape: Shape) -> int:
+        # A group ends with the document that fills it.
+        del shape
+        return _MOST_PLACES - _GROUP
 
 
 class Parquet(_Table):
