@@ -45,6 +45,20 @@ export interface Job {
   artifact: { tokenizer: string; name: string; href: string } | null;
   [field: string]: unknown;
 }
+export interface EncodeJob {
+  id: string; name: string | null; state: Job["state"]; phase: "encoding" | "publishing" | null;
+  progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null } | null;
+  error: Job["error"];
+  output: {
+    manifest: string; hash: string; format: string; dtype: string; documents: number; tokens: number; shards: number; bytes: number; skipped: number;
+  } | null;
+  [field: string]: unknown;
+}
+export interface Manifest {
+  format: string; layout: string; tokenizer: string; dtype: string; documents: number; tokens: number;
+  shards: { documents: number; tokens: number; files: Record<string, { name: string; bytes: number; sha256: string }> }[];
+  [field: string]: unknown;
+}
 export interface Check extends Answer {
   name: string; ok: boolean;
   points: { number: number; name: string; status: "passed" | "failed" | "not_applicable"; summary: string; evidence: object }[];
@@ -75,6 +89,13 @@ export class Tokd {
   cancel(id: string, options?: Options): Promise<Job>;
   artifact(id: string, options?: Options): Promise<Blob>;
   events(id: string, options?: { signal?: AbortSignal }): AsyncGenerator<Job, void>;
+  encodeCorpus(body: { corpus: object; tokenizer?: string; settings?: object; name?: string }, options?: Options): Promise<EncodeJob>;
+  encodeJob(id: string, options?: Options): Promise<EncodeJob>;
+  encodeJobs(options?: Options): Promise<EncodeJob[]>;
+  cancelEncodeJob(id: string, options?: Options): Promise<EncodeJob>;
+  encodeEvents(id: string, options?: { signal?: AbortSignal }): AsyncGenerator<EncodeJob, void>;
+  manifest(id: string, options?: Options): Promise<Manifest>;
+  tokenFile(id: string, name: string, options?: Options): Promise<Blob>;
   post(path: string, body: unknown, options?: Options): Promise<any>;
   get(path: string, options?: Options): Promise<any>;
   request(method: string, path: string, body: unknown, options?: Options): Promise<Response>;

@@ -30,8 +30,19 @@ POSTS = (
     "/v1/responses/input_tokens",
     "/v1/messages/count_tokens",
     "/train-job",
+    "/encode-job",
 )
-GETS = ("/train-job", "/train-job/{id}", "/tokenizers", "/tokenizers/{ref}", "/healthz", "/readyz", "/metrics")
+GETS = (
+    "/train-job",
+    "/train-job/{id}",
+    "/encode-job",
+    "/encode-job/{id}",
+    "/tokenizers",
+    "/tokenizers/{ref}",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+)
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -23,20 +24,49 @@ let last = null;
 for await (const next of tokd.events(job.id)) last = next;
 console.log(JSON.stringify({ ids, text, code: refused instanceof TokdError && refused.code, state: last.state }));
 """
+ENCODING = """
+import { Tokd } from %s;
+const tokd = new Tokd({ base: %s });
+const body = { corpus: { texts: ["Hello, world"] }, tokenizer: "base", settings: { format: "nanogpt", eos: "none" } };
+const job = await tokd.encodeCorpus(body);
+let last = null;
+for await (const next of tokd.encodeEvents(job.id)) last = next;
+const manifest = await tokd.manifest(job.id);
+const file = await tokd.tokenFile(job.id, manifest.shards[0].files[".bin"].name);
+const again = await tokd.cancelEncodeJob(job.id).catch((error) => error);
+console.log(JSON.stringify({
+  states: [last.state, (await tokd.encodeJob(job.id)).state, again.state ?? again.code],
+  ids: [...new Uint16Array(await file.arrayBuffer())],
+  listed: (await tokd.encodeJobs()).some((each) => each.id === job.id),
+}));
+"""
+
+
+def answer_of(program: str, server: Server) -> Any:
+    """Run a program in Node, and return what it prints."""
+    run = program % (json.dumps((FOLDER / "client.js").as_uri()), json.dumps(server.url))
+    command = [str(NODE), "--input-type=module", "--no-warnings", "--eval", run]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(NODE is None, reason="there is no node")
 def test_node_encodes_decodes_is_refused_and_watches_a_job(server: Server) -> None:
-    program = PROGRAM % (json.dumps((FOLDER / "client.js").as_uri()), json.dumps(server.url))
-    command = [str(NODE), "--input-type=module", "--no-warnings", "--eval", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.stderr == ""
-    assert json.loads(done.stdout) == {
+    assert answer_of(PROGRAM, server) == {
         "ids": [13692, 11, 6548],
         "text": "Hello, world",
         "code": "reserved_literal",
         "state": "succeeded",
     }
+
+
+@pytest.mark.skipif(NODE is None, reason="there is no node")
+def test_node_encodes_a_corpus_and_takes_its_files(server: Server) -> None:
+    told = answer_of(ENCODING, server)
+    assert told["ids"] == [13692, 11, 6548]
+    assert told["listed"]
+    assert told["states"] == ["succeeded", "succeeded", "job_finished"]
 
 
 def test_files_are_sent_with_their_type_and_not_again_if_they_are_known(server: Server) -> None:
