@@ -11,6 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,16 @@ BEGIN = 100_000
 
 CALLS = 20
 """In a row, of one library."""
+
+TEMPLATE = "Qwen-Qwen3-0.6B"
+"""Of all that is not measured for every template."""
+
+GROWING = {
+    "40 messages of 400 characters": (0, 40, 16_000),
+    "a system prompt of 20,000, 10 messages of 200": (20_000, 10, 2_000),
+    "100 messages of 2,900 characters": (0, 100, 290_000),
+}
+"""Conversations: characters of the system prompt, messages, and characters of all messages."""
 
 _CONTROL = re.compile(r"<[|｜][^|｜<>\s'\"{}]{1,64}[|｜]>|\[/?[A-Z_]{4,}\]|</?s>|<[a-z_]+_of_turn>|</?tool[a-z_]*>")
 
@@ -78,8 +90,28 @@ def measure(tokenizer: Tokenizer, messages: list[dict[str, str]], rounds: int) -
     return {"equal": True, "ids": len(ids), **medians}
 
 
+def growing(tokenizer: Tokenizer, text: str, system: int, messages: int, characters: int) -> dict[str, float]:
+    """Time a conversation at each of its turns, and what a cache of its beginnings would save of that.
+
+    Returns:
+        The sums over all turns in microseconds: of ``encode_chat``, of encoding the whole rendering, and of encoding
+        what the turn added to it, as if finding the rest in a cache cost nothing.
+    """
+    before = [{"role": "system", "content": text[:system]}] if system else []
+    turns = before + chat(text[system:], messages, characters)
+    sums, known = dict.fromkeys(("chat", "whole", "added"), 0.0), ""
+    for end in range(len(before) + 1, len(turns) + 1, 2):
+        rendering = tokenizer.render_chat(turns[:end]).text
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(known, rendering, strict=False)))
+        known = rendering
+        sums["chat"] += microseconds(partial(tokenizer.encode_chat, turns[:end]))
+        for name, part in (("whole", rendering), ("added", rendering[same:])):
+            sums[name] += microseconds(partial(tokenizer.encode, part, special_tokens="parse"))
+    return sums
+
+
 def main() -> None:
-    """Measure every template."""
+    """Measure every template, and conversations that grow."""
     data, rounds = Path(sys.argv[1]), int(sys.argv[2])
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -89,7 +121,9 @@ def main() -> None:
     messages = chat(text[BEGIN:], MESSAGES, CHARACTERS)
     templates = sorted(path.stem for path in (data / "templates").glob("*.jinja"))
     found = {name: measure(build(data, name), messages, rounds) for name in templates}
-    print(json.dumps({"version": transformers.__version__, "templates": found}))
+    tokenizer = build(data, TEMPLATE)
+    grown = {name: growing(tokenizer, text, *sizes) for name, sizes in GROWING.items()}
+    print(json.dumps({"version": transformers.__version__, "templates": found, "growing": grown}))
 
 
 if __name__ == "__main__":

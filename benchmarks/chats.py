@@ -70,7 +70,7 @@ def over_http(directory: Path, rounds: int, seconds: int) -> dict[str, Any]:
     """Measure all routes of one server on one core."""
     first, *_, last = sorted(os.sched_getaffinity(0))
     artifact = directory / "chats"
-    chat_worker.build(data_dir(), chats_beside.TEMPLATE).save(artifact, name="chats")
+    chat_worker.build(data_dir(), chat_worker.TEMPLATE).save(artifact, name="chats")
     found: dict[str, Any] = {}
     with servers.running("tokd", artifact, first, ("--worker", "false")) as server:
         for size in SIZES:
@@ -111,7 +111,7 @@ def table(document: dict[str, Any]) -> str:
         lines.append(report.row([name, str(one["ids"]) if one["equal"] else one["why"], *figures]))
     lines += [
         "",
-        f"Requests per second (p50 / p99 in ms; processor time of a request), the template {chats_beside.TEMPLATE},"
+        f"Requests per second (p50 / p99 in ms; processor time of a request), the template {chat_worker.TEMPLATE},"
         f" distinct chats in turn, {document['generator']}; one worker on one core, the load on another; medians of"
         f" {document['rounds']} rounds in turn.",
         "",
@@ -119,7 +119,24 @@ def table(document: dict[str, Any]) -> str:
         report.row(["---"] * (len(http) + 1)),
     ]
     lines += [report.row([f"`{path}`", *(serving.shown(cells[path]) for cells in http.values())]) for path in ROUTES]
+    lines += ["", *growing_table(document["library"]["growing"])]
     return "\n".join([*lines, "", *chats_beside.table(document["beside"])])
+
+
+def growing_table(growing: dict[str, dict[str, float]]) -> list[str]:
+    """Write what a cache of prefixes would save."""
+    lines = [
+        f"Conversations that grow turn by turn, `encode_chat` at each turn, {chat_worker.TEMPLATE},"
+        " one core, sums over all turns; the share that a cache of prefixes would save at most, if it cost nothing:",
+        "",
+        report.row(["conversation", "encode_chat, µs", "encoding of it", "encoding of what is new", "saved at most"]),
+        report.row(["---"] * 5),
+    ]
+    for name, sums in growing.items():
+        times = (f"{sums[part]:,.0f}" for part in ("chat", "whole", "added"))
+        saved = (sums["whole"] - sums["added"]) / sums["chat"]
+        lines.append(report.row([name, *times, f"{saved:.0%}"]))
+    return lines
 
 
 def beside(directory: Path, rounds: int, seconds: int, megabytes: int) -> dict[str, Any]:

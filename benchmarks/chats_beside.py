@@ -26,7 +26,6 @@ CLIENTS = 4
 LARGE_CLIENTS = 2
 LARGE_CHARACTERS = 10_000_000
 LARGE_MESSAGES = 1_000
-TEMPLATE = "Qwen-Qwen3-0.6B"
 
 BOMBS = {
     "nested": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
@@ -61,7 +60,7 @@ def measure(directory: Path, small: Path, rounds: int, seconds: int, megabytes: 
     """Measure small chats beside each of the loads, in turn, on all cores."""
     artifact = directory / "chats"
     bombs = [directory / f"bomb-{name}" for name in BOMBS]
-    opened = chat_worker.build(data_dir(), TEMPLATE)
+    opened = chat_worker.build(data_dir(), chat_worker.TEMPLATE)
     opened.save(artifact, name=artifact.name)
     for path, template in zip(bombs, BOMBS.values(), strict=True):
         opened.with_template(template).save(path, name=path.name)
