@@ -6,7 +6,6 @@ A process sends its phases, its progress, that it is ``ready`` to put its result
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from service.job_process.control import end_with_parent, prefer_as_oom_victim
+from service.job_process.disk import disk_error
 from service.job_process.pipe import MessageWriter, Watchdog
 from tokenizer_core import Bounds, StepLimit, TokdError
 
@@ -80,9 +80,10 @@ def explain(error: BaseException, order: dict[str, Any], settings: Collection[st
     if isinstance(error, TokdError) and error.code != "internal":
         message = without_places(error.message, order)
         return {"code": error.code, "message": message[:1000], "path": _path(error, order, settings)}
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        message = "the disk is full; submit the job again when there is room"
-        return {"code": "disk_full", "message": message, "path": None}
+    if (of_disk := disk_error(error)) is not None:
+        _log.error("a job failed: %s", error)
+        code, message = of_disk
+        return {"code": code, "message": message, "path": None}
     if isinstance(error, MemoryError):
         message = "the job needs more memory than there is; send a smaller corpus"
         return {"code": "job_memory", "message": message, "path": None}

@@ -7,7 +7,6 @@ when this worker is stopped meanwhile.
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from service.job_process.control import renice
+from service.job_process.disk import disk_error
 from service.jobs.interface import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
-from service.jobs.limits import DISK_FULL, JobLimits
+from service.jobs.limits import JobLimits
 from service.jobs.parts import Parts
 from service.jobs.states import Event, Kind, Stage
 from tokenizer_core import TimeLeft
@@ -88,7 +88,8 @@ def attempt(context: WorkerContext, lease: Lease, kind_of_run: type[Attempt] | N
             run.end(outcome)
         except OSError as error:
             _log.error("job %s: %s", lease.job.id, error)
-            context.leases.fail(lease, DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else _INTERNAL)
+            of_disk = disk_error(error)
+            context.leases.fail(lease, _INTERNAL if of_disk is None else JobError(*of_disk))
         except Stopped:
             context.leases.give_back(lease, crashed=False)
     except LeaseLost:

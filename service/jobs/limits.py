@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from service.job_process.disk import FULL
 from service.jobs.job import JobError
 from service.settings import Settings
 
-DISK_FULL = JobError("disk_full", "the disk is full; submit the job again when there is room")
+DISK_FULL = JobError(*FULL)
 MAX_ENTRIES = 1 << 20
 """Of directories that a job may look at to find its corpus, which takes a second or two."""
 

@@ -40,6 +40,23 @@ def test_the_place_is_the_one_in_the_request(error: Exception, recipe: dict[str,
 
 
 @pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.ENOSPC, "disk_full"),
+        (errno.EDQUOT, "disk_full"),
+        (errno.EROFS, "disk_unwritable"),
+        (errno.EIO, "disk_unwritable"),
+        (errno.EACCES, "disk_unwritable"),
+        (errno.ENOTDIR, "internal"),
+    ],
+)
+def test_an_error_of_the_disk_has_a_code_and_names_no_file(number: int, code: str) -> None:
+    told = explain(OSError(number, "why", "/trained/.jobs/1/a"), {"recipe": FILES}, SETTINGS)
+    assert told["code"] == code
+    assert "/trained" not in told["message"]
+
+
+@pytest.mark.parametrize(
     ("file", "told"),
     [
         ("/jobs/1/corpus-0001.jsonl", "corpus-0001.jsonl is gone"),
