@@ -45,22 +45,30 @@ class Watchdog:
         return self._answers.get()
 
     def _watch(self) -> None:
-        rest = b""
-        while (left := self._until - time.monotonic()) > 0:
-            if not select.select([self._descriptor], [], [], left)[0]:
-                continue
+        rest, waiting = b"", []
+        # What was written meanwhile is read first: this thread may have waited for a processor, or for the start of
+        # the process, beyond the time that it knows of.
+        while select.select([self._descriptor], [], [], max(0.0, self._until - time.monotonic()))[0]:
             data = os.read(self._descriptor, _LINE_BYTES)
             if not data:
                 break
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                if line == b"go":
-                    self._may_publish.set()
-                elif line.startswith(b"claim "):
-                    self._answers.put(line.removeprefix(b"claim ").decode("ascii"))
-                else:
+                if line.startswith(b"until "):
                     self._until = float(line.removeprefix(b"until "))
+                else:
+                    waiting.append(line)
+            if time.monotonic() < self._until:
+                self._tell(waiting)
+                waiting.clear()
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def _tell(self, lines: list[bytes]) -> None:
+        for line in lines:
+            if line == b"go":
+                self._may_publish.set()
+            else:
+                self._answers.put(line.removeprefix(b"claim ").decode("ascii"))
 
 
 class MessageWriter:

@@ -234,7 +234,7 @@ def test_kills_at_any_moment_change_no_byte_and_show_no_half_file(tokenizer, lon
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("layout", ["megatron", "mds", "nanogpt"])
+@pytest.mark.parametrize("layout", ["megatron", "mds", "nanogpt", "arrow"])
 def test_runs_that_join_share_the_work_though_some_are_killed(tokenizer, longer_corpus, artifact, tmp_path, layout):
     encode_corpus(longer_corpus, tokenizer, tmp_path / "whole", layout=layout, shard_bytes=40_000)
     out = tmp_path / "out"

@@ -2,8 +2,10 @@
 
 import mmap
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -79,3 +81,25 @@ time.sleep(0.5)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
     assert done.stderr.count(HANGUP) == 3
+
+
+@pytest.mark.parametrize(("renewed", "code", "told"), [(True, 0, "yes"), (False, -signal.SIGKILL, "")])
+def test_a_process_that_was_held_up_reads_of_its_renewed_lease_before_it_gives_up(
+    renewed: bool, code: int, told: str
+) -> None:
+    asked = (
+        "import sys, time; from service.job_process.pipe import Watchdog; "
+        "watchdog = Watchdog(0, time.monotonic() - 1); answer = watchdog.answer(); watchdog.wait_to_publish(); "
+        "print(answer)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = f"until {time.monotonic() + 60}\n" if renewed else ""
+        # The answers of a worker that no longer has the job count for nothing.
+        process.stdin.write(f"claim yes\ngo\n{late}")
+        process.stdin.flush()
+        assert process.stdout.read().strip() == told
+        assert process.wait(60) == code
