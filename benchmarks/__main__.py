@@ -16,6 +16,7 @@ from benchmarks import (
     memory,
     models,
     overload,
+    packing,
     serving,
     train,
 )
@@ -33,6 +34,7 @@ RUNS = {
     "corpus": corpus.main,
     "formats": formats.main,
     "counting": counting.main,
+    "packing": packing.main,
 }
 
 

@@ -38,6 +38,7 @@ WANTED = {
     "overload": (_CL100K, _ENGLISH),
     "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
     "counting": (),
+    "packing": (),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
 }
 """What each benchmark reads of the folder of ``data_dir``; ``encode`` also a corpus a language, if given no texts."""

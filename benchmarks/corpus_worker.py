@@ -1,7 +1,7 @@
 """Encode a corpus with another program; run in the peers' own environments.
 
-``python -m benchmarks.corpus_worker PROGRAM SOURCE OUT VOCABULARIES WORKERS``: llm.c's script with ``tiktoken`` or
-``tokenizers``, ``megatron`` as Megatron-LM's ``preprocess_data.py``, or ``datatrove``.
+``python -m benchmarks.corpus_worker PROGRAM SOURCE OUT VOCABULARIES WORKERS``: llm.c's script with ``tiktoken``,
+``megatron`` as Megatron-LM's ``preprocess_data.py`` with tokenizers, or ``datatrove``.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def main() -> None:
     elif program == "datatrove":
         datatrove(Path(source), folder, vocabs, int(workers))
     else:
-        llmc(program, Path(source), folder, vocabs, int(workers))
+        llmc(Path(source), folder, vocabs, int(workers))
 
 
-def llmc(library: str, source: Path, folder: Path, vocabs: str, workers: int) -> None:
+def llmc(source: Path, folder: Path, vocabs: str, workers: int) -> None:
     """Write full files as they come."""
     tokens, count, shard = np.empty(SHARD, np.uint16), 0, 0
-    with multiprocessing.Pool(workers, prepare, (library, vocabs)) as pool:
+    with multiprocessing.Pool(workers, prepare, ("tiktoken", vocabs)) as pool:
         for ids in pool.imap(encoded, texts(source), CHUNK):
             while count + len(ids) > SHARD:
                 room = SHARD - count

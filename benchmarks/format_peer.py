@@ -1,26 +1,40 @@
 """Write token files with a peer's own writer, or read ours with its own reader; run in the peers' environment.
 
-``python -m benchmarks.format_peer write FORMAT EXAMPLES OUT`` and ``... read FORMAT FOLDER``. Examples are Parquet with
-``input_ids`` and perhaps ``labels``.
+``python -m benchmarks.format_peer write FORMAT EXAMPLES OUT SOURCE`` and ``... read FORMAT FOLDER``. Examples are
+Parquet with ``input_ids`` and perhaps ``labels``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import sys
+import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.corpus_worker import write as llmc_file
+
 VOCABULARY = 50257
 IGNORED = -100
 
 
-def examples(path: Path) -> tuple[list[Any], list[Any] | None]:
-    """Read ids, and labels if there are some."""
+@dataclass(frozen=True)
+class Examples:
+    """Ids, labels if there are some, and the name of the corpus that they are from."""
+
+    ids: list[Any]
+    labels: list[Any] | None
+    source: str
+
+
+def examples(path: Path, source: str) -> Examples:
+    """Read what a peer is to write."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
@@ -28,22 +42,21 @@ def examples(path: Path) -> tuple[list[Any], list[Any] | None]:
         [np.asarray(row.values) for row in table.column(name)] if name in table.column_names else None
         for name in ("input_ids", "labels")
     ]
-    return columns[0] or [], columns[1]
+    return Examples(columns[0] or [], columns[1], source)
 
 
-def write_megatron(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+def write_megatron(rows: Examples, out: Path) -> None:
     """As ``tools/preprocess_data.py`` does."""
     import torch
     from megatron.core.datasets.indexed_dataset import DType, IndexedDatasetBuilder
 
     builder = IndexedDatasetBuilder(str(out / "tokens-00000.bin"), dtype=DType.optimal_dtype(VOCABULARY))
-    for row in ids:
+    for row in rows.ids:
         builder.add_document(torch.from_numpy(row.astype(np.int64)), [len(row)])
-    del labels
     builder.finalize(str(out / "tokens-00000.idx"))
 
 
-def write_ds(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+def write_ds(rows: Examples, out: Path) -> None:
     """As ``DocumentTokenizer`` does."""
     from datatrove.io import get_datafolder
     from datatrove.pipeline.tokens.tokenizer import TokenizedFile
@@ -51,29 +64,29 @@ def write_ds(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
     file = TokenizedFile(
         get_datafolder(str(out)),
         "00000_tokens.ds",
-        save_loss_metadata=labels is not None,
+        save_loss_metadata=rows.labels is not None,
         tokenizer_name_or_path="gpt2",
         save_final_metadata=True,
         token_size=2,
     )
-    for at, row in enumerate(ids):
-        file.write(row.tolist(), None if labels is None else labels[at] != IGNORED)
+    for at, row in enumerate(rows.ids):
+        file.write(row.tolist(), None if rows.labels is None else rows.labels[at] != IGNORED)
     file.close()
     file.write_final_metadata()
 
 
-def write_mds(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+def write_mds(rows: Examples, out: Path) -> None:
     """As ``MDSWriter`` does, of samples as numpy has them."""
     from streaming import MDSWriter
 
-    columns = {"tokens": "ndarray:uint16"} | ({} if labels is None else {"labels": "ndarray:int32"})
+    columns = {"tokens": "ndarray:uint16"} | ({} if rows.labels is None else {"labels": "ndarray:int32"})
     with MDSWriter(out=str(out), columns=columns, exist_ok=True) as writer:
-        for at, row in enumerate(ids):
+        for at, row in enumerate(rows.ids):
             sample = {"tokens": row.astype(np.uint16)}
-            writer.write(sample if labels is None else sample | {"labels": labels[at].astype(np.int32)})
+            writer.write(sample if rows.labels is None else sample | {"labels": rows.labels[at].astype(np.int32)})
 
 
-def write_litdata(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+def write_litdata(rows: Examples, out: Path) -> None:
     """As ``optimize`` does, whose processes have such a writer each."""
     import torch
     from litdata.streaming.item_loader import TokensLoader
@@ -82,9 +95,11 @@ def write_litdata(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
     def tensor(row: Any) -> Any:
         return torch.from_numpy(row.astype(np.int32))
 
-    writer = BinaryWriter(str(out), chunk_bytes=1 << 26, item_loader=TokensLoader() if labels is None else None)
-    for at, row in enumerate(ids):
-        writer[at] = tensor(row) if labels is None else {"input_ids": tensor(row), "labels": tensor(labels[at])}
+    writer = BinaryWriter(str(out), chunk_bytes=1 << 26, item_loader=TokensLoader() if rows.labels is None else None)
+    for at, row in enumerate(rows.ids):
+        writer[at] = (
+            tensor(row) if rows.labels is None else {"input_ids": tensor(row), "labels": tensor(rows.labels[at])}
+        )
     writer.done()
     writer.merge()
     # The time of the writing is no part of the data.
@@ -93,12 +108,31 @@ def write_litdata(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
     (out / "index.json").write_text(json.dumps(index, sort_keys=True), encoding="utf-8")
 
 
-def write_nanogpt(ids: list[Any], labels: list[Any] | None, out: Path) -> None:
+def write_nanogpt(rows: Examples, out: Path) -> None:
     """As ``data/openwebtext/prepare.py`` does."""
-    array = np.memmap(out / "train.bin", np.uint16, "w+", shape=(sum(map(len, ids)),))
-    array[:] = np.concatenate(ids)
+    array = np.memmap(out / "train.bin", np.uint16, "w+", shape=(sum(map(len, rows.ids)),))
+    array[:] = np.concatenate(rows.ids)
     array.flush()
-    del labels
+
+
+def write_llmc(rows: Examples, out: Path) -> None:
+    """As ``dev/data/data_common.py`` does."""
+    llmc_file(out / "tokens_train_000000.bin", np.concatenate(rows.ids).astype(np.uint16))
+
+
+def write_memmap(rows: Examples, out: Path) -> None:
+    """As dolma does, whose rows name the file, the document in it, and its place."""
+    # What its packages import first needs many libraries.
+    (place,) = importlib.util.find_spec("dolma").submodule_search_locations  # type: ignore[union-attr, misc]
+    for name in ("dolma", "dolma.core", "dolma.tokenizer"):
+        package = sys.modules[name] = types.ModuleType(name)
+        package.__path__ = [str(Path(place, *name.split(".")[1:]))]
+    from dolma.tokenizer.data_types import TokenizerOutput
+    from dolma.tokenizer.memmap_writer import MemmapWriter
+
+    with MemmapWriter(str(out / "part-0-00000.npy"), np.dtype(np.uint16), sum(map(len, rows.ids)) + 1) as writer:
+        for at, row in enumerate(rows.ids):
+            writer.write(TokenizerOutput.from_tokens(id=str(at), src=rows.source, loc=at, tokens=row.tolist()))
 
 
 def read_megatron(folder: Path) -> Iterable[Any]:
@@ -152,17 +186,33 @@ def read_arrow(folder: Path) -> Iterable[Any]:
     return (np.array(row) for row in load_from_disk(str(folder))["input_ids"])
 
 
+def read_llmc(folder: Path) -> Iterable[Any]:
+    """Read a file as ``train_gpt2.py`` does."""
+    data = (folder / "tokens_train_000000.bin").read_bytes()
+    magic, version, tokens = np.frombuffer(data, np.int32, 3).tolist()
+    if (magic, version) != (20240520, 1):
+        raise ValueError("the header is not llm.c's")
+    return [np.frombuffer(data, np.uint16, tokens, 1024)]
+
+
+def read_memmap(folder: Path) -> Iterable[Any]:
+    """Read all tokens at once, as OLMo does."""
+    return [np.memmap(folder / "part-0-00000.npy", np.uint16, "r")]
+
+
 def read_nanogpt(folder: Path) -> Iterable[Any]:
     """Read all tokens at once."""
     return [np.memmap(folder / "train.bin", np.uint16, "r")]
 
 
-WRITERS: dict[str, Callable[[list[Any], list[Any] | None, Path], None]] = {
+WRITERS: dict[str, Callable[[Examples, Path], None]] = {
     "megatron": write_megatron,
     "ds": write_ds,
     "mds": write_mds,
     "litdata": write_litdata,
     "nanogpt": write_nanogpt,
+    "llmc": write_llmc,
+    "memmap": write_memmap,
 }
 READERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "megatron": read_megatron,
@@ -172,6 +222,8 @@ READERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
     "nanogpt": read_nanogpt,
+    "llmc": read_llmc,
+    "memmap": read_memmap,
 }
 
 
@@ -196,7 +248,7 @@ def main() -> None:
     """Write or read."""
     what, name, *paths = sys.argv[1:]
     if what == "write":
-        WRITERS[name](*examples(Path(paths[0])), Path(paths[1]))
+        WRITERS[name](examples(Path(paths[0]), paths[2]), Path(paths[1]))
     else:
         print(json.dumps(digest(READERS[name](Path(paths[0])))))
 

@@ -6,6 +6,7 @@ Parquet. No speed is measured.
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -19,8 +20,8 @@ import zstandard
 from benchmarks import format_peer, machine, peers, report
 from benchmarks.corpora import data_dir
 from tokenizer_core import LayoutName, Tokenizer, encode_corpus
+from tokenizer_core.token_files.layouts import LAYOUTS
 
-END_OF_TEXT = 50256
 DOCUMENTS = 1500
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
 PEERS: dict[LayoutName, str] = {
@@ -29,6 +30,8 @@ PEERS: dict[LayoutName, str] = {
     "mds": "mosaicml-streaming",
     "litdata": "litdata",
     "nanogpt": "numpy, as nanoGPT's script",
+    "llmc": "numpy, as llm.c's script",
+    "memmap": "dolma",
     "parquet": "datasets",
     "arrow": "datasets",
 }
@@ -63,6 +66,12 @@ def run(layout: LayoutName, what: str, *paths: Path) -> str | None:
     return done.stdout
 
 
+def content(path: Path) -> bytes:
+    """Return what a file holds, unpacked: the header of gzip has the time."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
 def compared(ours: Path, theirs: Path) -> list[str]:
     """Name the files that are not equal."""
     names = {path.name for folder in (ours, theirs) for path in folder.iterdir() if path.is_file()}
@@ -70,14 +79,13 @@ def compared(ours: Path, theirs: Path) -> list[str]:
     return [
         name
         for name in sorted(names)
-        if not ((ours / name).exists() and (theirs / name).exists())
-        or (ours / name).read_bytes() != (theirs / name).read_bytes()
+        if not ((ours / name).exists() and (theirs / name).exists()) or content(ours / name) != content(theirs / name)
     ]
 
 
 def verdicts(layout: LayoutName, what: str, folder: Path, source: Path, tokenizer: Tokenizer) -> dict[str, Any]:
     """Compare one format."""
-    options: dict[str, Any] = {"messages": "messages"} if what == "chats" else {"eos": END_OF_TEXT}
+    options: dict[str, Any] = {"messages": "messages"} if what == "chats" else {"eos": LAYOUTS[layout].eos}
     ours, theirs, rows = (folder / f"{layout}-{what}-{name}" for name in ("ours", "theirs", "rows"))
     encode_corpus(source, tokenizer, ours, layout=layout, special_tokens="text", **options)
     encode_corpus(source, tokenizer, rows, layout="parquet", special_tokens="text", **options)
@@ -85,7 +93,7 @@ def verdicts(layout: LayoutName, what: str, folder: Path, source: Path, tokenize
     written = "no writer of its own"
     if layout in format_peer.WRITERS:
         theirs.mkdir()
-        if run(layout, "write", examples, theirs) is None:
+        if run(layout, "write", examples, theirs, source) is None:
             written = "failed"
         else:
             unequal = compared(ours, theirs)
@@ -98,7 +106,7 @@ def verdicts(layout: LayoutName, what: str, folder: Path, source: Path, tokenize
 
 def main(*, short: bool) -> int:
     """Compare, write ``results/formats.json`` and ``.md``, print the table; fail where something is not equal."""
-    peers.prepare_writers()
+    peers.prepare_writers("datatrove", "mosaicml-streaming", "dolma")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Tokenizer.from_hf(data_dir() / "vocabs" / "gpt2_tokenizer.json").save(folder / "gpt2")

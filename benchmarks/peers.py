@@ -22,26 +22,30 @@ NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 WRITERS = {
     "datatrove": ("datatrove[io,processing]", "datasets", "litdata", "torch", "zstandard"),
     "mosaicml-streaming": ("mosaicml-streaming", "pyarrow"),
+    "dolma": ("msgspec", "numpy", "pyarrow", "smart_open", "typing_extensions", "zstandard"),
+    "trl": ("datasets", "numpy", "transformers"),
 }
-"""Environments of writers of token files: the two want other releases of one package."""
+"""Environments of writers of token files and of packers, which want other releases of one package."""
+
+WITHOUT_NEEDS = {"datatrove": "megatron-core", "dolma": "dolma", "trl": "trl"}
+"""What an environment has beside, without what that asks for, such as PyTorch where only files are written."""
 
 
 def writer(package: str) -> Path:
-    """Return the Python that has a writer of token files."""
+    """Return the Python that has a package of these."""
     return PEERS / (package if package in WRITERS else "datatrove") / "bin" / "python"
 
 
-def prepare_writers() -> None:
-    """Make the environments of writers: several GB, for they need PyTorch."""
-    for name, packages in WRITERS.items():
-        python = writer(name)
+def prepare_writers(*names: str) -> None:
+    """Make environments of writers: several GB, for they need PyTorch."""
+    for name in names:
+        packages, python = WRITERS[name], writer(name)
         if (PEERS / name / "installed").exists():
             continue
         print(f"installing {name} into {python.parent.parent.relative_to(ROOT)}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", PEERS / name], check=True)
-        # The files of Megatron-LM need none of what it depends on but PyTorch.
-        without = () if name != "datatrove" else ("megatron-core",)
-        if pip_install(*packages, python=python) and (not without or pip_install("--no-deps", *without, python=python)):
+        beside = WITHOUT_NEEDS.get(name)
+        if pip_install(*packages, python=python) and (not beside or pip_install("--no-deps", beside, python=python)):
             (PEERS / name / "installed").touch()
         else:
             print(f"{name} does not install here: left out", file=sys.stderr)

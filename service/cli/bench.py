@@ -21,6 +21,7 @@ CHECKOUT = {
     "corpus": "encode a corpus into training files beside llm.c's script, Megatron and datatrove, tokens proven equal",
     "formats": "token files beside those of the peers' own writers, byte by byte, and through their readers",
     "counting": "count, add up and merge 100 million made pieces within a bound on memory, bytes proven equal",
+    "packing": "pack a million rows beside TRL: seconds, and how full the packs are",
     "chats": "chats to ids beside transformers, and over HTTP, ids proven equal",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",
 }

@@ -1,0 +1,35 @@
+"""Pack rows with TRL; run in its own environment: ``python -m benchmarks.packing_peer LENGTHS LENGTH``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+
+def main() -> None:
+    """Pack rows of these lengths, and print what came of it."""
+    import pyarrow as pa
+    import trl
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    sizes, length = np.load(sys.argv[1]), int(sys.argv[2])
+    offsets = np.concatenate([np.zeros(1, np.int64), sizes.cumsum()]).astype(np.int32)
+    ids = pa.ListArray.from_arrays(offsets, pa.array(np.zeros(offsets[-1], np.int32)))
+    rows = Dataset(pa.table({"input_ids": ids}))
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        packed = trl.pack_dataset(rows, length, "bfd", {"cache_file_name": f"{folder}/packed.arrow"})
+        seconds = time.perf_counter() - start
+        lengths = packed.data.column("seq_lengths")
+        tokens = sum(int(np.asarray(chunk.values).sum()) for chunk in lengths.chunks)
+    told = {"version": trl.__version__, "seconds": seconds, "packs": len(packed), "tokens": tokens}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
