@@ -247,7 +247,8 @@ def _files_at(place: Place, finding: _Finding) -> list[Path]:
         return [path]
     if path.is_dir():
         below = sorted(_below(path, finding.look))
-        return [file for file in below if _kind(file.name, finding.files)[0] is not None and file.is_file()]
+        # A dead link and a pipe are refused when they are opened: their texts would be missing without a word.
+        return [file for file in below if _kind(file.name, finding.files)[0] is not None and not file.is_dir()]
     if not place.pattern:
         return []
     found = matches(str(place.beginning), place.pattern.split("/"), finding.look)

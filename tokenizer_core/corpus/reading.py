@@ -141,8 +141,8 @@ def lines(source: Source, meter: Meter, pause: Pause = lambda: None) -> Iterator
         if size > LINE_BYTES:
             before = _lines_within(source, read)
             raise InvalidCorpus(
-                f"line {before + 1} of {source.name} has more than {LINE_BYTES} bytes, as no piece has; count anew, "
-                "with a pattern or shorter documents",
+                f"line {before + 1} of {source.name} has more than {LINE_BYTES} bytes, the most of a line; divide its "
+                "document, or make counts anew with a pattern",
                 file=source.name,
                 line=before + 1,
             )

@@ -192,7 +192,11 @@ def _named(error: TokdError, block: Block) -> TokdError:
     if row is None:
         return error
     place: dict[str, Any] = {"file": name}
-    message = error.message
+    message, _, way_out = error.message.partition("; ")
+    if "replace_invalid" in way_out:
+        # That option is of training.
+        way_out = "mend it, or have such documents left out with on_error"
+    message = f"{message}; {way_out}" if way_out else message
     if isinstance(block.content, bytes):
         place["line"] = row
         where = f"line {row} of {name}"

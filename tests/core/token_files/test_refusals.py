@@ -1,6 +1,7 @@
 """What is wrong with a corpus is said with its place, and nothing of the output is left."""
 
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from tests.core.token_files.conftest import line
 from tests.core.token_files.readers import READERS
 from tests.support import tiny
-from tokenizer_core import EmptyCorpus, Files, InvalidCorpus, InvalidOption, Tokenizer, encode_corpus
+from tokenizer_core import CorpusNotFound, EmptyCorpus, Files, InvalidCorpus, InvalidOption, Tokenizer, encode_corpus
 
 
 def names(folder: Path) -> list[str]:
@@ -66,6 +67,25 @@ def test_documents_that_cannot_be_read_are_left_out_counted_and_named(tokenizer,
     first = written.manifest["first_skipped"]
     assert [place["line"] for place in first] == [101, 202, 303, 404, 505]
     assert all(place["reason"] and place["file"].endswith("in.jsonl") for place in first)
+
+
+def test_the_way_out_of_what_is_no_text_is_one_of_encoding(tokenizer, tmp_path):
+    for wrong in (b'{"text": "\xff"}', b'{"text": "\\ud800"}'):
+        (tmp_path / "in.jsonl").write_bytes(wrong + b"\n")
+        with pytest.raises(InvalidCorpus, match="left out with on_error") as caught:
+            encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / "out")
+        assert "replace_invalid" not in caught.value.message
+
+
+def test_dead_links_and_pipes_of_a_folder_are_not_passed_over(tokenizer, corpus, tmp_path):
+    (corpus / "dead.jsonl").symlink_to("nowhere")
+    with pytest.raises(CorpusNotFound, match=r"dead\.jsonl is gone"):
+        encode_corpus(corpus, tokenizer, tmp_path / "out")
+    (corpus / "dead.jsonl").unlink()
+    os.mkfifo(corpus / "pipe.jsonl")
+    with pytest.raises(InvalidCorpus, match=r"pipe\.jsonl is not a regular file"):
+        encode_corpus(corpus, tokenizer, tmp_path / "out")
+    assert names(tmp_path) == ["in"]
 
 
 def test_a_literal_inside_a_document_is_text_or_an_id_as_the_caller_says(tokenizer, end, tmp_path):
