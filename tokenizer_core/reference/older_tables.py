@@ -57,7 +57,8 @@ _NEW_CAPITALS = (
 """Of 16.0 and 17.0: Python's own tables may be older."""
 
 
-def _code_points(ranges: str) -> frozenset[int]:
+def code_points(ranges: str) -> frozenset[int]:
+    """Return the code points of ranges in hexadecimal."""
     found: set[int] = set()
     for span in ranges.split():
         first, _, last = span.partition("-")
@@ -68,44 +69,44 @@ def _code_points(ranges: str) -> frozenset[int]:
 @cache
 def controls() -> frozenset[int]:
     """Return what ``clean_text`` takes away: controls, formats, private use and U+FFFD, but no tab or line end."""
-    return (members("Cc") | members("Cf") | members("Co") | {0xFFFD}) - _code_points(_NO_CONTROLS)
+    return (members("Cc") | members("Cf") | members("Co") | {0xFFFD}) - code_points(_NO_CONTROLS)
 
 
 @cache
 def punctuation() -> frozenset[int]:
     """Return punctuation marks, with all of ASCII that is neither a letter, a digit, a space nor a control."""
     ascii = {code for code in range(0x21, 0x7F) if not chr(code).isalnum()}
-    return ((members("P") | {0x166D, 0x111C9}) - _code_points(_NO_PUNCTUATION)) | ascii
+    return ((members("P") | {0x166D, 0x111C9}) - code_points(_NO_PUNCTUATION)) | ascii
 
 
 @cache
 def nonspacing() -> frozenset[int]:
     """Return the marks that BERT's normalizer strips (``Mn``)."""
-    return (members("Mn") | {0x1734, 0x1171E}) - _code_points(_NOT_NONSPACING)
+    return (members("Mn") | {0x1734, 0x1171E}) - code_points(_NOT_NONSPACING)
 
 
 @cache
 def marks() -> frozenset[int]:
     """Return the marks that the stage ``StripAccents`` strips (``M``)."""
-    return (members("M") | {0x1CF2, 0x1CF3}) - _code_points(_NO_MARKS)
+    return (members("M") | {0x1CF2, 0x1CF3}) - code_points(_NO_MARKS)
 
 
 @cache
 def classless() -> frozenset[int]:
     """Return the characters whose combining class is 0 there and not here."""
-    return _code_points(_CLASSLESS)
+    return code_points(_CLASSLESS)
 
 
 @cache
 def whole() -> frozenset[int]:
     """Return the characters that have a canonical decomposition here and not there."""
-    return _code_points(_WHOLE)
+    return code_points(_WHOLE)
 
 
 @cache
 def inert() -> frozenset[int]:
     """Return the characters that no form of normalization touches there, and one does here."""
-    return classless() | whole() | _code_points(_WHOLE_COMPATIBLY) | _code_points(_PARTS)
+    return classless() | whole() | code_points(_WHOLE_COMPATIBLY) | code_points(_PARTS)
 
 
 def lowercase(character: str) -> str:

@@ -12,6 +12,7 @@ import regex
 from tokenizer_core.reference import older_tables
 from tokenizer_core.reference.byte_alphabet import to_entry
 from tokenizer_core.reference.patterns import PATTERNS
+from tokenizer_core.reference.scripts import by_script
 from tokenizer_core.reference.unicode_classes import expand, members
 
 
@@ -101,6 +102,8 @@ def parts(stage: Mapping[str, Any], text: str, drops: bool) -> list[tuple[str, b
         return [(text[at : at + length], True) for at in range(0, len(text), length)]
     if kind in {"bert", "whitespace", "whitespace_split"}:
         return list(words(kind, text))
+    if kind == "unicode_scripts":
+        return by_script(text)
     if kind == "punctuation":
         found = [(character, ord(character) in older_tables.punctuation()) for character in text]
         found = [

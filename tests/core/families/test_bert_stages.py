@@ -126,14 +126,21 @@ def test_every_code_point_is_cut_as_by_hugging_face(name: str) -> None:
         assert tokenizer.pieces(text) == [piece for piece, _ in peer.pre_tokenize_str(text)]
 
 
+def test_the_reference_knows_the_script_of_every_code_point() -> None:
+    peer = pre_tokenizers.UnicodeScripts()
+    for text in code_points():
+        truth = [piece for piece, _ in peer.pre_tokenize_str(text)]
+        assert pretokenize([{"type": "unicode_scripts"}], text, drops=True) == truth
+
+
 @pytest.mark.parametrize("name", PEERS)
 @given(text=texts | st.text("abc1 .-\u3000中あ"))
 def test_text_is_cut_as_by_hugging_face(name: str, text: str) -> None:
     stage, peer = PEERS[name]
     pieces = build(pretokenizer=(stage,)).pieces(text)
     assert pieces == [piece for piece, _ in peer.pre_tokenize_str(text)]
-    # The reference has no table of scripts, and takes no notice of empty matches.
-    if name != "scripts" and not name.startswith("split contiguous"):
+    # The reference takes no notice of empty matches.
+    if not name.startswith("split contiguous"):
         assert pieces == pretokenize([stage._json()], text, drops=True)
 
 
