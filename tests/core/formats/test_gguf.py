@@ -195,3 +195,20 @@ def test_the_golden_cases_are_those_of_llama_cpp(name):
     assert len(texts) == len(rows)
     for text, row in zip(texts, rows, strict=True):
         assert ours.encode(text, special_tokens="text").tolist() == [int(id) for id in row.split()], text
+
+
+def test_text_is_composed_where_the_library_of_the_model_does_it_and_llama_cpp_does_not(tmp_path):
+    for pre, composes in (("qwen2", True), ("gpt-2", False)):
+        tokenizer = load(tmp_path, gguf(pre=pre))
+        composed, apart = (tokenizer.encode(text, special_tokens="text").tolist() for text in ("\xe9", "e\u0301"))
+        assert tokenizer.decode(composed) == "\xe9"
+        assert (apart == composed) is composes, pre
+
+
+@needs_data
+def test_merges_make_no_control_token_as_in_llama_cpp():
+    tokenizer = Tokenizer.load(shared("gguf/ggml-vocab-llama-spm.gguf"))
+    for literal in ("<s>", "</s>"):
+        ids = tokenizer.encode(literal, special_tokens="text").tolist()
+        assert tokenizer.special_tokens[literal] not in ids
+        assert tokenizer.decode(ids) == literal
