@@ -30,8 +30,10 @@ _BY_MODEL = {
     **dict.fromkeys(("megatron-bert", "mm-grounding-dino", "nomic_bert", "vilt", "visual_bert"), "Bert"),
     "convbert": "ConvBert",
     "distilbert": "DistilBert",
+    "dpr": "DPRQuestionEncoder",
     "electra": "Electra",
     "layoutlm": "LayoutLM",
+    "lxmert": "Lxmert",
     "mobilebert": "MobileBert",
     "squeezebert": "SqueezeBert",
 }

@@ -13,7 +13,10 @@ from tokenizer_core.formats.hf_roles import CONFIG, load
 MODEL_CONFIG = "config.json"
 """The model's own configuration, which names the class where the tokenizer's does not."""
 
-BERT = ("Bert", "ConvBert", "DistilBert", "Electra", "LayoutLM", "MobileBert", "RetriBert", "SqueezeBert")
+BERT = (
+    *("Bert", "ConvBert", "DistilBert", "DPRContextEncoder", "DPRQuestionEncoder", "Electra", "LayoutLM", "Lxmert"),
+    *("MobileBert", "RetriBert", "SqueezeBert"),
+)
 """Classes, without ``Tokenizer``, that are ``BertTokenizer`` by another name."""
 
 

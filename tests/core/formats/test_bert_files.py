@@ -32,6 +32,8 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"do_lower_case": True, "tokenizer_class": "BertTokenizer"},
     {"do_lower_case": False, "tokenizer_class": "DistilBertTokenizerFast", "model_max_length": 512},
+    {"tokenizer_class": "DPRQuestionEncoderTokenizer"},
+    {"tokenizer_class": "LxmertTokenizerFast", "strip_accents": False},
     {"do_lower_case": False, "strip_accents": True},
     {"do_lower_case": True, "strip_accents": False, "tokenize_chinese_chars": False},
 ]
