@@ -83,6 +83,7 @@ class Encoding(Answer):
     inserted: list[int]
     retokenized_equal: bool
     prefix_stable: list[bool]
+    segmentations: list[dict[str, Any]]
 
 
 class Rendered(Answer):

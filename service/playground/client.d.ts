@@ -14,14 +14,16 @@ export interface TextRequest extends ChatOptions {
   special_tokens?: SpecialTokens; add_special_tokens?: boolean;
 }
 export interface EncodeRequest extends TextRequest {
-  return?: string[]; max_length?: number; truncation_side?: "left" | "right"; padding?: string;
+  return?: string[]; nbest?: number; max_length?: number; truncation_side?: "left" | "right"; padding?: string;
   train_on?: "assistant" | "last" | string[]; [option: string]: unknown;
 }
 export interface OffsetsRequest extends TextRequest {
   unit?: "byte" | "char" | "utf16"; tokens?: boolean; target_spans?: Span[] | Span[][];
 }
 export interface Answer { tokenizer: string; [field: string]: unknown }
-export interface Encoded extends Answer { ids: number[]; count: number }
+export interface Encoded extends Answer {
+  ids: number[]; count: number; segmentations?: { ids: number[]; score: number }[];
+}
 export interface Offsets extends Answer { ids: number[]; spans: Span[] }
 export interface Rendered extends Answer {
   template: string; text: string; spans: { message: number | null; field: string; start: number; end: number }[];

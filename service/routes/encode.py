@@ -16,14 +16,14 @@ from service.http.plain_chats import PlainTextsOrChats
 from service.http.response_json import Answer, Rows, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
-from service.routes import chats, continued_chats
+from service.routes import chats, continued_chats, segmentations
 from service.routes.hashed_blocks import hashed
 from service.routes.json_route import PROBLEM_RESPONSES, Endpoint, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.shaping import shape
 from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import EncodeAnswer
-from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING
+from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING, SEGMENTATIONS
 from service.schemas.requests import EncodeRequest
 from service.state import State
 from tokenizer_core import (
@@ -144,6 +144,8 @@ def encode_texts(
     require_text(request)
     require_pairs(request)
     _refuse_prefix(request)
+    if segmentations.are_asked(request):
+        return segmentations.list_best(loaded, request, max_ids, writer)
     _require_second(request)
     sampling = _sampling(request)
     if request.text_pair is not None or not set(PAIR_PARTS).isdisjoint(request.parts):
@@ -301,7 +303,7 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:
     """Answer for chats."""
     _sampling(request)
-    _refuse_parts(request, PAIR_PARTS, "texts; send text")
+    _refuse_parts(request, (*PAIR_PARTS, SEGMENTATIONS), "texts; send text")
     _require_second(request)
     if continued_chats.is_asked(request):
         _require_json(writer)

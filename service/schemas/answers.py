@@ -45,6 +45,13 @@ class Truncated(BaseModel):
     span: Span = Field(description="Their place, half-open, in characters.")
 
 
+class Segmentation(BaseModel):
+    """One way to cut a text."""
+
+    ids: list[int]
+    score: float = Field(description="The sum of the scores of its tokens: the logarithm of a probability.")
+
+
 class EncodeAnswer(Answer):
     """The requested parts, with one entry a text for a list of texts."""
 
@@ -72,6 +79,7 @@ class EncodeAnswer(Answer):
         "Of each answer of the assistant that messages follow: whether they extend the ids up to it."
     )
     block_hashes: BlockHashesOfRow | list[BlockHashesOfRow] = _if_asked("The hashes of the blocks of the ids.")
+    segmentations: list[Segmentation] | list[list[Segmentation]] = _if_asked("The best of a text, the best first.")
     truncated: Truncated | list[Truncated | list[Truncated | None] | None] | None = _if_asked(
         "What `max_length` cut, of a pair for each text; null if nothing."
     )

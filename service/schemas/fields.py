@@ -23,12 +23,16 @@ Part = Literal[
     "reserved_literals",
     "truncated",
     "prefix_stable",
+    "segmentations",
 ]
 PAIR_PARTS: tuple[Part, ...] = ("type_ids", "sequence_ids")
 """Parts of an answer that pairs of texts are for; texts alone have them too, and chats have not."""
 
 CHAT_PARTS = ("assistant_mask", "message_index", "reserved_literals", "prefix_stable")
 """Parts of an answer that only chats have."""
+
+SEGMENTATIONS: Part = "segmentations"
+"""The part of an answer that lists the best segmentations of a text, alone."""
 
 RENDERED_AGAIN = frozenset(("labels", "assistant_mask", "prefix_stable"))
 """Parts of a chat that take further renderings of it, or much memory."""

@@ -255,7 +255,8 @@ class EncodeRequest(TextOrChatRequest):
         "`max_length` cut: the side, how many ids, and their span in characters, of a pair for each text; null if "
         "nothing. `type_ids` are the segments as the model numbers them, `sequence_ids` 0 for the first text, 1 for "
         "the second and null for neither; answers to pairs have both unless `return` is sent, and their spans are in "
-        "the own text of each id.",
+        "the own text of each id. `segmentations`, of a Unigram model and alone, are the `nbest` most probable ways to "
+        "cut a text, each with its `ids` and its `score`, the best first; nothing is drawn, so there is no `seed`.",
     )
     dropout: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None,
@@ -267,7 +268,9 @@ class EncodeRequest(TextOrChatRequest):
         "equal.",
     )
     nbest: Annotated[int, Field(ge=-1, le=MAX_NBEST)] | None = Field(
-        None, description="With `alpha`: draw only among so many best segmentations; -1 is all."
+        None,
+        description="With `alpha`: draw only among so many best segmentations; -1 is all. With the part "
+        "`segmentations`: how many to list.",
     )
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = Field(
         None,
