@@ -181,7 +181,8 @@ class Registry:
             names = ", ".join([*self.models, self._names()][:10])
             return ServiceError(
                 "tokenizer_not_found",
-                f"the model {quote(model)} does not exist; there are {names}, and the setting models adds names"
+                # vLLM's own words come first: its clients look for them.
+                f"The model `{quote(model)[1:-1]}` does not exist. There are {names}, and the setting models adds names"
                 f"{self._near(model)}",
                 "model",
             )

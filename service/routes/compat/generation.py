@@ -5,7 +5,6 @@ vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts un
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -19,7 +18,8 @@ from service.http.response_json import Answer, Blocks, WrittenIds
 from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, Trace
-from service.routes.compat import prompts
+from service.routes.compat import prompts, sampling
+from service.routes.compat.dialects import error_info
 from service.routes.compat.generation_models import GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
@@ -27,37 +27,19 @@ from service.routes.texts import Array, Ids
 from service.schemas.fields import Object
 from service.state import State
 
-_SAMPLING: dict[str, Any] = {
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-    "repetition_penalty": 1.0,
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "stop": [],
-    "stop_token_ids": [],
-    "bad_words": [],
-    "skip_reading_prefix_cache": False,
-}
-"""vLLM's defaults, which are always written."""
-
-_GREEDY = {"top_p": 1.0, "top_k": 0, "min_p": 0.0}
-"""What vLLM sets where the temperature is 0."""
-
-_OF_THE_MODEL = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "stop_token_ids")
-"""What a model's ``generation_config.json`` says where the caller does not."""
-
-_ONLY_IF_SENT = (
-    *("n", "top_k", "seed", "min_tokens", "ignore_eos", "include_stop_str_in_output", "skip_special_tokens"),
-    *("spaces_between_special_tokens", "prompt_logprobs"),
-)
 _OVERLAID = ("add_generation_prompt", "continue_final_message")
 """Variables of the template that the request's own fields set, in vLLM also where these are left out."""
 
 _GAP = b"\0"
 
-_UNHONOURED = ("required_prefix_token_ids", "prompt_embeds")
+_UNHONOURED = ("required_prefix_token_ids", "prefix_ids", "new_from", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
+
+
+def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Say a problem as vLLM does on the render routes: whatever is wrong with a body has one type."""
+    status, info = error_info(problem)
+    return status, {"error": info | ({"type": "BadRequestError"} if status == 400 else {})}
 
 
 class Prompt(NamedTuple):
@@ -108,9 +90,7 @@ def refuse_unhonoured(body: GenerationFields) -> None:
     if body.use_beam_search:
         raise ServiceError("invalid_option", "Beam search is not supported by the render endpoint", "use_beam_search")
     prompts.refuse_template(body.chat_template)
-    for name in _UNHONOURED:
-        if getattr(body, name) is not None:
-            raise ServiceError("invalid_option", f"{name} changes the ids and is not taken here; leave it out", name)
+    prompts.refuse_fields(body, _UNHONOURED)
 
 
 def answer(
@@ -214,42 +194,6 @@ def _max_tokens(left: int, wanted: int | None) -> int:
     return left if wanted is None else min(left, wanted)
 
 
-def _sampling(loaded: ServedTokenizer, body: GenerationFields) -> dict[str, Any]:
-    """Return the parameters of sampling that both engines share, by vLLM's names."""
-    params = {
-        name: default if (sent := getattr(body, name, None)) is None else sent for name, default in _SAMPLING.items()
-    }
-    if isinstance(params["stop"], str):
-        params["stop"] = [params["stop"]]
-    for name in _OF_THE_MODEL:
-        if getattr(body, name) is None and (own := loaded.generation.get(name)) is not None:
-            params[name] = own
-    params |= {name: value for name in _ONLY_IF_SENT if (value := getattr(body, name)) is not None}
-    if body.structured_outputs is not None:
-        params["structured_outputs"] = _copied(body, "structured_outputs")
-    if params.get("seed") == -1:
-        del params["seed"]
-    if params["temperature"] == 0:
-        params |= _GREEDY
-    return params
-
-
-def _copied(body: GenerationFields, name: str) -> orjson.Fragment | None:
-    """Return an object of the caller's as JSON, with every number as it was sent.
-
-    Errors:
-        ``invalid_value``: a number is beyond what a reader of JSON takes.
-    """
-    value = getattr(body, name)
-    if value is None:
-        return None
-    try:
-        # Not orjson, which refuses whole numbers of more than 64 bits and writes null for a number that is too large.
-        return orjson.Fragment(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
-    except ValueError:
-        raise ServiceError("invalid_value", "a number in it is too large", name) from None
-
-
 def _hashed(body: GenerationFields, prompt: Prompt) -> dict[str, Any]:
     if body.block_hashes is None:
         return {}
@@ -269,13 +213,14 @@ def _vllm(
     request_id: str | orjson.Fragment,
     most: int | orjson.Fragment,
 ) -> None:
-    params = _sampling(loaded, body) | {
+    params = sampling.params_of(loaded, body) | {
         "max_tokens": most,
         "output_kind": 1 if body.stream else 2,
         "skip_clone": True,
     }
     if (logprobs := body.logprobs_wanted()) is not None:
         params["logprobs"] = logprobs
+    params |= sampling.constraints(body)
     blocks.add(orjson.dumps({"request_id": request_id})[:-1] + b',"token_ids":')
     blocks.add_json(prompt.ids)
     blocks.add(b',"token_offsets":')
@@ -290,11 +235,11 @@ def _vllm(
         "return_token_ids": None,
         "output_mode": "tokens",
         "stream": bool(body.stream),
-        "stream_options": _copied(body, "stream_options"),
+        "stream_options": sampling.copied(body, "stream_options"),
         "cache_salt": body.cache_salt,
         "priority": body.priority or 0,
-        "kv_transfer_params": _copied(body, "kv_transfer_params"),
-        "ec_transfer_params": _copied(body, "ec_transfer_params"),
+        "kv_transfer_params": sampling.copied(body, "kv_transfer_params"),
+        "ec_transfer_params": sampling.copied(body, "ec_transfer_params"),
         **_hashed(body, prompt),
     }
     blocks.add(b"," + orjson.dumps(rest)[1:])
@@ -310,7 +255,7 @@ def _sglang(
 ) -> None:
     if (body.n or 1) > 1:
         raise ServiceError("invalid_option", "one answer a request is rendered; leave n out", "n")
-    params = _sampling(loaded, body) | {"max_new_tokens": most}
+    params = sampling.params_of(loaded, body) | {"max_new_tokens": most}
     for name in ("bad_words", "skip_reading_prefix_cache"):
         del params[name]
     logprobs = body.logprobs_wanted()

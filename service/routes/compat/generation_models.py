@@ -19,6 +19,9 @@ _MAX_INTEGER = (1 << 63) - 1
 Integer = Annotated[int, Field(ge=-_MAX_INTEGER - 1, le=_MAX_INTEGER)]
 """What engines and writers of JSON take for a whole number."""
 
+TokenId = Annotated[str, Field(pattern=r"^[0-9]{1,10}$")]
+"""The id of a token as a key of JSON."""
+
 
 class GenerationFields(RequestBody):
     """What is generated, beside the prompt. Fields that are not named here are ignored."""
@@ -56,11 +59,18 @@ class GenerationFields(RequestBody):
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool | None = None
     prompt_logprobs: Integer | None = None
+    logit_bias: dict[TokenId, FiniteFloat] | None = None
+    allowed_token_ids: list[Integer] | None = None
+    thinking_token_budget: Integer | None = None
     structured_outputs: Object | None = None
+    response_format: Object | None = Field(None, description="OpenAI's form of `structured_outputs`.")
+    vllm_xargs: Object | None = Field(None, description="The engine's `extra_args`.")
     block_hashes: Object | None = BLOCK_HASHES
     use_beam_search: bool | None = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
     required_prefix_token_ids: Any = Field(None, description="Refused.")
+    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
+    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
     prompt_embeds: Any = Field(None, description="Refused.")
 
     def most_tokens(self) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from pydantic import BaseModel
 
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Blocks, TokenStrings
@@ -56,6 +57,17 @@ def refuse_template(template: object) -> None:
             "a template comes with the tokenizer, never with a request; leave this out",
             "chat_template",
         )
+
+
+def refuse_fields(body: BaseModel, names: Sequence[str]) -> None:
+    """Refuse fields that change the ids where they are taken, rather than ignore them as unknown ones.
+
+    Errors:
+        ``invalid_option``
+    """
+    for name in names:
+        if getattr(body, name) is not None:
+            raise ServiceError("invalid_option", f"{name} changes the ids and is not taken here; leave it out", name)
 
 
 def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:

@@ -102,7 +102,7 @@ def mount(app: FastAPI, state: State) -> None:
     plain = PlainRender(state, model)
     post(
         *(app, state, PATH, vllm_render_chat, model, GenerateRequest),
-        dialect=vllm.dialect,
+        dialect=generation.dialect,
         responses=vllm.RESPONSES,
         plain=plain,
         negotiate=generation.named_by_header(state, model, vllm_render_chat, plain),

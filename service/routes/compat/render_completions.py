@@ -98,7 +98,7 @@ def mount(app: FastAPI, state: State) -> None:
     model = narrow(VllmRenderCompletionRequest, prompt=prompt)
     post(
         *(app, state, PATH, vllm_render_completions, model, GenerateRequests),
-        dialect=vllm.dialect,
+        dialect=generation.dialect,
         responses=vllm.RESPONSES,
         negotiate=generation.named_by_header(state, model, vllm_render_completions),
     )

@@ -55,6 +55,9 @@ def vllm_render_messages(state: State, body: VllmRenderMessagesRequest, request_
     spans = encoded.spans if body.return_token_offsets else None
     if body.stop_sequences:
         body = body.model_copy(update={"stop": body.stop_sequences})
+    budget = (body.thinking or {}).get("budget_tokens")
+    if (body.thinking or {}).get("type") == "enabled" and isinstance(budget, int):
+        body = body.model_copy(update={"thinking_token_budget": budget})
     return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"chatcmpl-{request_id}")
 
 
@@ -63,7 +66,7 @@ def mount(app: FastAPI, state: State) -> None:
     model = narrow(VllmRenderMessagesRequest, messages=list_of(Object, state.settings.max_items))
     post(
         *(app, state, PATH, vllm_render_messages, model, GenerateRequest),
-        dialect=vllm.dialect,
+        dialect=generation.dialect,
         responses=vllm.RESPONSES,
         negotiate=generation.named_by_header(state, model, vllm_render_messages),
     )

@@ -46,7 +46,7 @@ class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
 
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     """Say a problem as vLLM does, which has OpenAI's type for a state that it does not keep."""
-    status, body = vllm.dialect(problem)
+    status, body = generation.dialect(problem)
     if problem["path"] in openai.STATE:
         body["error"]["type"] = "invalid_request_error"
     return status, body

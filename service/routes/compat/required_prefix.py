@@ -17,6 +17,31 @@ from service.schemas.fields import Object
 
 FIELD = "required_prefix_token_ids"
 
+_IDS_OF_A_MESSAGE = ("prompt_token_ids", "generation_token_ids")
+"""Where NeMo-RL keeps the ids of an answer: what the engine saw, and what it made."""
+
+
+def given(chat: Sequence[Object], field: Sequence[int] | None) -> tuple[Sequence[int], str]:
+    """Return the ids that a chat must begin with, and the place that has them: the field, or the last message with ids.
+
+    NeMo-RL keeps what an engine saw and made beside the answer that it became.
+
+    Errors:
+        ``invalid_type``
+    """
+    if field is not None:
+        return field, FIELD
+    for at, message in reversed(list(enumerate(chat))):
+        if all(name in message for name in _IDS_OF_A_MESSAGE):
+            found: list[int] = []
+            for name in _IDS_OF_A_MESSAGE:
+                ids = message[name]
+                if type(ids) is not list or not all(type(id) is int and 0 <= id < 1 << 32 for id in ids):
+                    raise ServiceError("invalid_type", "this must be a list of ids", f"messages[{at}].{name}")
+                found += ids
+            return found, f"messages[{at}].{_IDS_OF_A_MESSAGE[0]}"
+    return [], FIELD
+
 
 def history(chat: Sequence[Object]) -> Sequence[Object]:
     """Return the messages that the prefix stands for: up to the assistant's last one, or all."""
@@ -60,5 +85,17 @@ def continued(prefix: Ids, past: Ids, whole: Ids, ends: Collection[int]) -> Ids:
             f"the chat has {len(places)} ends of turns and its history {turns}: the template rewrites history",
             FIELD,
         )
-    cut = int(places[turns - 1])
-    return np.concatenate((prefix, whole[cut + (int(prefix[-1]) in ends) :]))
+    rest = whole[int(places[turns - 1]) :]
+    return np.concatenate((prefix, rest[_written(prefix, rest, ends) :]))
+
+
+def _written(prefix: Ids, rest: Ids, ends: Collection[int]) -> int:
+    """Return how many ids of ``rest``, from the end of a turn on, the prefix has already.
+
+    An engine stops at the end of a turn. A prefix that a template wrote has what it writes behind that, too: a line
+    break in many.
+    """
+    tail = prefix[-len(rest) :]
+    found = np.flatnonzero(np.isin(tail, np.array(sorted(ends), np.uint32)))
+    end = tail[found[-1] :] if len(found) else tail[:0]
+    return len(end) if np.array_equal(end[1:], rest[1 : len(end)]) else 0

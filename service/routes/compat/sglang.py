@@ -54,6 +54,9 @@ class SglangTokenizeRequest(RequestBody):
     add_special_tokens: bool | None = Field(
         None, description="Put what the tokenizer puts around a text: true for prompts, false for a chat."
     )
+    required_prefix_token_ids: Any = Field(None, description="Refused; `/tokenize` takes it.")
+    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
+    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -210,6 +213,7 @@ def mount(app: FastAPI, state: State) -> None:
 def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
     """Turn a prompt, or many, or a chat, into ids, as SGLang's `/v1/tokenize`."""
     prompts.refuse_template(body.chat_template)
+    prompts.refuse_fields(body, ("required_prefix_token_ids", "prefix_ids", "new_from"))
     loaded = find(state.registry, body.model)
     if body.messages is not None and body.prompt is None:
         return tokenize_chat(state, loaded, body, body.messages)

@@ -52,6 +52,8 @@ class VllmTokenizeRequest(RequestBody):
     required_prefix_token_ids: list[Id] | None = Field(
         None, description="Ids that the chat begins with in place of its own up to the assistant's last turn."
     )
+    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
+    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -204,9 +206,10 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
         return framed(loaded, ids)[0] if body.add_special_tokens else ids
 
     whole = encode(chat, body)
-    if not body.required_prefix_token_ids:
+    given, place = required_prefix.given(chat, body.required_prefix_token_ids)
+    if not given:
         return whole
-    prefix = prompts.ids_of(loaded, body.required_prefix_token_ids, required_prefix.FIELD)
+    prefix = prompts.ids_of(loaded, given, place)
     closed = body.model_copy(update={"add_generation_prompt": False, "continue_final_message": False})
     past = encode(list(required_prefix.history(chat)), closed)
     return required_prefix.continued(prefix, past, whole, required_prefix.ends_of_turns(loaded, past))
@@ -236,6 +239,7 @@ def mount(app: FastAPI, state: State) -> None:
 def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
     """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
     prompts.refuse_template(body.chat_template)
+    prompts.refuse_fields(body, ("prefix_ids", "new_from"))
     loaded = state.registry.of_model(body.model)
     if body.messages is not None:
         return _answer(state, loaded, body, _chat_ids(state, loaded, body, body.messages))

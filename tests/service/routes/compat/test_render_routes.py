@@ -120,6 +120,23 @@ def test_sampling_is_that_of_the_caller(ask: Ask) -> None:
     assert "seed" not in greedy
 
 
+def test_constraints_are_those_of_the_caller_by_vllm_s_names(ask: Ask) -> None:
+    schema = {"type": "object", "properties": {"b": {}, "a": {"maximum": 10**30}}}
+    for form, outputs in (
+        ({"type": "json_object"}, {"json_object": True}),
+        ({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}, {"json": schema}),
+        ({"type": "text"}, None),
+    ):
+        params = ask(CHAT, messages=HELLO, response_format=form)["sampling_params"]
+        assert params.get("structured_outputs") == outputs
+    sent = {"allowed_token_ids": [1, 2], "thinking_token_budget": 9}
+    params = ask(CHAT, messages=HELLO, logit_bias={"7": 500, "8": -1}, vllm_xargs={"a": 1}, **sent)["sampling_params"]
+    assert params.items() >= {**sent, "logit_bias": {"7": 100.0, "8": -1.0}, "extra_args": {"a": 1}}.items()
+    thinking = {"type": "enabled", "budget_tokens": 1024}
+    params = ask(MESSAGES, messages=HELLO, max_tokens=9, thinking=thinking)["sampling_params"]
+    assert params["thinking_token_budget"] == 1024
+
+
 def test_effort_sets_thinking_unless_the_caller_does(ask: Ask) -> None:
     def ids(**body: Any) -> Any:
         return ask(CHAT, messages=HELLO, **body)["token_ids"]
@@ -182,6 +199,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"use_beam_search": True}, "use_beam_search"),
     ({"chat_template": "{{ messages }}"}, "chat_template"),
     ({"required_prefix_token_ids": [1]}, "required_prefix_token_ids"),
+    ({"prefix_ids": [1], "new_from": 1}, "prefix_ids"),
+    ({"response_format": {"type": "xml"}}, "response_format.type"),
+    ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+    ({"logit_bias": {"a": 1}}, "logit_bias"),
     ({"add_generation_prompt": True, "continue_final_message": True}, "continue_final_message"),
     ({"reasoning_effort": "loud"}, "reasoning_effort"),
     ({"temperature": "hot"}, "temperature"),
@@ -199,7 +220,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("wrong", "param"), REFUSED)
 def test_what_is_wrong_is_400_in_vllm_s_shape(ask: Ask, wrong: dict[str, Any], param: str) -> None:
-    assert ask(CHAT, 400, **{"messages": HELLO, **wrong})["param"] == param
+    error = ask(CHAT, 400, **{"messages": HELLO, **wrong})
+    assert (error["param"], error["type"]) == (param, "BadRequestError")
 
 
 def test_numbers_of_any_size_are_copied_and_those_that_are_infinite_refused(client: TestClient, ask: Ask) -> None:
@@ -217,8 +239,10 @@ def test_numbers_of_any_size_are_copied_and_those_that_are_infinite_refused(clie
 def test_a_model_that_is_not_there_and_another_media_type(ask: Ask, client: TestClient) -> None:
     error = ask(CHAT, 404, model="nobody", messages=HELLO)
     assert (error["type"], error["param"]) == ("NotFoundError", "model")
+    assert error["message"].startswith("The model `nobody` does not exist.")
     answer = client.post(CHAT, content=b'{"messages":[]}', headers={"content-type": "text/plain"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, 400)
+    assert answer.json()["error"]["type"] == "BadRequestError"
 
 
 def test_anthropic_s_messages_are_read_as_vllm_reads_them(ask: Ask) -> None:
@@ -282,6 +306,11 @@ def test_sglang_s_tokenize_takes_a_chat(client: TestClient, ask: Ask) -> None:
     found = client.post("/v1/tokenize", json=body).json()
     assert found["tokens"] == ask(CHAT, **body)["token_ids"]
     assert found["count"] == len(found["tokens"])
+    for name in ("required_prefix_token_ids", "prefix_ids", "new_from"):
+        for path in ("/v1/tokenize",) if name == "required_prefix_token_ids" else ("/v1/tokenize", "/tokenize"):
+            answer = client.post(path, json={"messages": HELLO, name: [1]})
+            assert answer.status_code == 400
+            assert name in answer.text
     for wrong in ({"messages": HELLO, "prompt": "a"}, {}):
         answer = client.post("/v1/tokenize", json=wrong)
         assert (answer.status_code, answer.json()["object"]) == (400, "error")

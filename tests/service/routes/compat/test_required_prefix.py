@@ -56,9 +56,8 @@ def test_the_ids_that_the_template_gives_are_continued_as_they_are(client: TestC
     whole = tokens(client)
     past = tokens(client, messages=CHAT[:2], add_generation_prompt=False)
     assert whole[: len(past)] == past
-    for closing in (past, past[:-1], past[:-2]):
+    for kept in (past, past[:-1], past[:-2]):
         # With the line break behind the turn, with the turn's end alone, and cut off before that.
-        kept = closing if closing is not past else past[:-1]
         assert tokens(client, required_prefix_token_ids=kept) == whole
 
 
@@ -82,6 +81,16 @@ def test_what_cannot_be_continued_is_refused(client: TestClient, framed: Tokeniz
         with pytest.raises(ServiceError) as caught:
             required_prefix.continued(ids, past, whole, ends)
         assert (caught.value.code, caught.value.path) == ("invalid_option", "required_prefix_token_ids")
+
+
+def test_the_ids_of_an_answer_are_its_prefix(client: TestClient, framed: Tokenizer) -> None:
+    eos = framed.special_tokens["<|eos|>"]
+    kept = [CHAT[0], {**CHAT[1], "prompt_token_ids": [5, 6], "generation_token_ids": [7, eos]}, CHAT[2]]
+    assert tokens(client, messages=kept) == tokens(client, required_prefix_token_ids=[5, 6, 7, eos])
+    # The field goes before them.
+    assert tokens(client, messages=kept, required_prefix_token_ids=[8]) == tokens(client, required_prefix_token_ids=[8])
+    wrong = [CHAT[0], {**CHAT[1], "prompt_token_ids": [5], "generation_token_ids": ["7"]}, CHAT[2]]
+    assert tokens(client, 400, messages=wrong)["param"] == "messages[1].generation_token_ids"
 
 
 def test_an_empty_prefix_is_none(client: TestClient) -> None:
