@@ -703,7 +703,7 @@ def portable_pattern(pattern: str) -> str:
 
 def learn_unigram(
     counts: PieceCounts,
-    tokens: int,
+    sizes: Sequence[int],
     *,
     seed_size: int = 1_000_000,
     shrinking_factor: float = 0.75,
@@ -713,21 +713,23 @@ def learn_unigram(
     required_characters: str = "",
     threads: int = 0,
     progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
-) -> tuple[list[tuple[bytes, float]], int]:
+) -> tuple[list[list[tuple[bytes, float]]], int]:
     """Learn pieces by expectation maximization and pruning; threads change nothing.
 
     Args:
+        sizes: of the vocabularies, in any order; each has the pieces of a run for it alone.
         seed_size: substrings to begin with, besides characters.
         shrinking_factor: the share of pieces that a round of pruning leaves, 0.1 to 0.95.
         n_sub_iterations: estimates in a round.
         max_token_length: in characters, 1 to 255.
         limit_alphabet: only the most frequent characters; others end a word.
         required_characters: pieces whether they occur or not.
-        progress: called ten times a second with how much of ``tokens`` is done, ``tokens``, an empty list and ``None``;
-            what it raises ends the run.
+        progress: called ten times a second with how much of the largest size is done, that size, an empty list and
+            ``None``; what it raises ends the run.
 
     Returns:
-        The pieces with the logarithms of their probabilities, the most probable first; how many of them are characters.
+        For each size the pieces with the logarithms of their probabilities, the most probable first; how many of them
+        are characters.
     """
 
 def learn_merges(

@@ -22,7 +22,7 @@ from tokenizer_core.training.settings import TrainSettings
 
 @dataclass(frozen=True, slots=True)
 class NewEntries:
-    """A new vocabulary of texts, in several sizes, each the beginning of the next.
+    """A new vocabulary of texts, in several sizes.
 
     Args:
         sizes: in the place of the settings' ``vocab_size``, in any order.
@@ -33,8 +33,6 @@ class NewEntries:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
-        if len(set(self.sizes)) > 1 and not self.settings.has_nested_sizes:
-            raise InvalidOption(not_nested(self.settings), field="sizes")
 
     @property
     def max_piece_length(self) -> int | None:
@@ -49,6 +47,11 @@ class NewEntries:
         return max(self.sizes) - len(self.settings.fixed)
 
     @property
+    def _learned_sizes(self) -> list[int]:
+        """The vocabularies that are learned, the largest first: the others are its beginning."""
+        return [max(self.sizes)] if self.settings.has_nested_sizes else sorted(set(self.sizes), reverse=True)
+
+    @property
     def learns(self) -> Unit:
         return self.settings.learns
 
@@ -58,13 +61,14 @@ class NewEntries:
 
     @property
     def key(self) -> list[Any]:
-        return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}]
+        return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}, *self._learned_sizes[1:]]
 
     def learn(
         self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
     ) -> Learned:
         del known  # They are found again, in seconds: only what is counted is worth keeping.
-        learned = self.settings.learn(pieces, self.wanted, on_merges, threads)
+        sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
+        learned = self.settings.learn(pieces, sizes, on_merges, threads)
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
         if least < alphabet:
             message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
@@ -81,6 +85,8 @@ class NewEntries:
         return [self._tokenizer(learned, size, corpus) for size in self.sizes]
 
     def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
+        if not self.settings.has_nested_sizes:
+            learned = [learned, *learned.smaller][self._learned_sizes.index(size)]
         tokens = learned.tokens[: size - len(self.settings.fixed)]
         texts = [token.decode() for token in tokens]
         merges = learned.first(len(tokens)) if self.settings.has_merges else ()
@@ -99,8 +105,3 @@ def new_plan(settings: AnySettings, sizes: Sequence[int]) -> NewVocabulary | New
         InvalidOption: with the field, such as ``sizes[1]``.
     """
     return NewVocabulary(settings, sizes) if isinstance(settings, TrainSettings) else NewEntries(settings, sizes)
-
-
-def not_nested(settings: EntrySettings) -> str:
-    """Say why a model is not trained for several sizes at once."""
-    return f"a smaller {settings.name} is not the beginning of a larger one; train one size at a time"

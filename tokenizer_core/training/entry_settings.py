@@ -126,8 +126,12 @@ class EntrySettings(ABC):
         """Return what makes ids of pieces; ``unk`` is the id of the unknown token."""
 
     @abstractmethod
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
-        """Learn up to ``tokens`` entries, besides the fixed ones."""
+    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+        """Learn up to ``sizes[0]`` entries, besides the fixed ones.
+
+        Args:
+            sizes: also those of smaller vocabularies, if they are not the beginning of the first.
+        """
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
@@ -214,11 +218,11 @@ class WordPieceSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordPiece(unk=unk, prefix=self.prefix)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
         del threads  # One core makes the merges.
         found, alphabet, merges = learn_merges(
             pieces,
-            tokens,
+            sizes[0],
             level="word_pieces",
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
@@ -241,9 +245,10 @@ class FrequentSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordLevel(unk=unk)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
         """Take the most frequent pieces, which come first in counts."""
         del threads
+        tokens = sizes[0]
         literals = {literal.encode() for literal in self.literals}
         found = [
             piece

@@ -54,12 +54,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The tokens of the start and then the new ones, the new merges by their indices, and the scores of all tokens."""
+    """The tokens of the start and then the new ones, the new merges by their indices, and the scores of all tokens.
+
+    Attributes:
+        smaller: what was learned for smaller vocabularies, the largest first, where they are not its beginning.
+    """
 
     start: Start
     tokens: list[bytes]
     merges: list[Merge]
     scores: list[float] = field(default_factory=list)
+    smaller: list[Learned] = field(default_factory=list)
 
     def first(self, tokens: int) -> list[tuple[int, int, int]]:
         """Return the merges that make the first ``tokens`` tokens, with those of the start."""

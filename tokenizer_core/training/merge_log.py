@@ -40,6 +40,7 @@ class MergeLog:
         alphabet, tokens: how many tokens there were before the first merge, and all tokens as text; none where they
             follow from the plan and the merges.
         scores: of these tokens, if they have any.
+        smaller: tokens and scores of smaller vocabularies that are not the beginning of this one.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class MergeLog:
     alphabet: int = 0
     tokens: list[str] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    smaller: list[tuple[list[str], list[float]]] = field(default_factory=list)
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
     _begun: float = field(default_factory=time.monotonic)
@@ -75,6 +77,7 @@ class MergeLog:
         log.merges, log._lines, log.timeline, log.curve = merges, lines, timeline, curve
         log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
         log.scores = header.get("scores", [])
+        log.smaller = [(tokens, scores) for tokens, scores in header.get("smaller", ())]
         log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
         log._before = log.seconds
         return log
@@ -113,11 +116,17 @@ class MergeLog:
         """Keep the tokens of a run too."""
         self.alphabet, self.tokens = len(learned.start.tokens), [token.decode() for token in learned.tokens]
         self.scores = learned.scores
+        self.smaller = [([token.decode() for token in one.tokens], one.scores) for one in learned.smaller]
 
     def learned(self) -> Learned:
         """Return what was kept."""
         tokens = [token.encode() for token in self.tokens]
-        return Learned(Start(tuple(tokens[: self.alphabet])), tokens, self.merges, self.scores)
+        smaller = [Learned(Start(()), [token.encode() for token in one], [], scores) for one, scores in self.smaller]
+        return Learned(Start(tuple(tokens[: self.alphabet])), tokens, self.merges, self.scores, smaller)
+
+    def _kept(self) -> dict[str, Any]:
+        kept: dict[str, Any] = {"alphabet": self.alphabet, "tokens": self.tokens, "scores": self.scores}
+        return kept | ({"smaller": self.smaller} if self.smaller else {})
 
     def write(self) -> None:
         """Put the file into its place."""
@@ -129,7 +138,7 @@ class MergeLog:
             "merges": len(self._lines),
             "timeline": self.timeline,
             "curve": self.curve,
-            **({"alphabet": self.alphabet, "tokens": self.tokens, "scores": self.scores} if self.tokens else {}),
+            **(self._kept() if self.tokens else {}),
         }
         replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
 

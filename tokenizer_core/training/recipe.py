@@ -28,8 +28,7 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.entry_plan import new_plan, not_nested
-from tokenizer_core.training.entry_settings import EntrySettings
+from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.families import ALL_FIELDS, AnySettings, literals_of, settings_of
 from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
@@ -101,8 +100,6 @@ class Recipe:
             object.__setattr__(self, "sizes", plan.sizes)
         if self.extends is not None and not isinstance(self.settings, TrainSettings):
             raise InvalidSettings(_ONLY_BPE, field="extends")
-        if self.sizes and isinstance(self.settings, EntrySettings) and not self.settings.has_nested_sizes:
-            raise InvalidSettings(not_nested(self.settings), field="sizes")
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
         if self.extends is None:

@@ -96,11 +96,11 @@ class SentencePieceBpeSettings(EntrySettings):
         spaces = (Prepend(SPACE), Replace(Pattern("string", " "), SPACE))
         return vocabulary, replace(config, normalizer=(*config.normalizer, *spaces), pretokenizer=())
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
         del threads  # One core makes the merges.
         found, alphabet, merges = learn_merges(
             pieces,
-            tokens,
+            sizes[0],
             level="characters",
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,

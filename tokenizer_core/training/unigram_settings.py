@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from tokenizer_core._kernel import PieceCounts, learn_unigram
@@ -84,10 +84,10 @@ class UnigramSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return Unigram(unk=unk, byte_fallback=self.byte_fallback)
 
-    def learn(self, pieces: PieceCounts, tokens: int, on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
         found, _ = learn_unigram(
             pieces,
-            tokens,
+            sizes,
             seed_size=self.seed_size,
             shrinking_factor=self.shrinking_factor,
             n_sub_iterations=self.n_sub_iterations,
@@ -98,8 +98,11 @@ class UnigramSettings(EntrySettings):
             progress=on_merges,
         )
         fixed = {entry.encode() for entry in self.fixed}
-        found = [(piece, score) for piece, score in found if piece not in fixed]
-        # So many decimals are a double again for every reader of JSON, also for those that are out by the last bit of
-        # longer ones, as serde_json is.
-        scores = [round(score, 12) for _, score in found]
-        return Learned(Start(()), [piece for piece, _ in found], [], scores)
+        largest, *smaller = ([(piece, score) for piece, score in one if piece not in fixed] for one in found)
+        return replace(_learned(largest), smaller=[_learned(one) for one in smaller])
+
+
+def _learned(found: list[tuple[bytes, float]]) -> Learned:
+    # So many decimals are a double again for every reader of JSON, also for those that are out by the last bit of
+    # longer ones, as serde_json is.
+    return Learned(Start(()), [piece for piece, _ in found], [], [round(score, 12) for _, score in found])

@@ -234,7 +234,6 @@ def test_threads_and_borders_of_documents_change_nothing(model: Any, tmp_path: P
         ({"model": "word", "extends": "artifact"}, "extends"),
         ({"model": "word", "sizes": [1]}, "sizes[0]"),
         ({"model": "word", "eos": "</s>"}, "eos"),
-        ({"model": "unigram", "sizes": [300]}, "sizes"),
         ({"model": "unigram", "min_frequency": 3}, "min_frequency"),
         ({"model": "unigram", "shrinking_factor": 1}, "shrinking_factor"),
         ({"model": "unigram", "shrinking_factor": "0.5"}, "shrinking_factor"),

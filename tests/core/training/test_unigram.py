@@ -48,16 +48,48 @@ def test_pieces_and_scores_are_those_of_the_definition_to_the_last_bit() -> None
             "max_token_length": rng.choice((16, 5, 3)),
             "required_characters": rng.choice(("", "qa")),
         }
-        found, characters = learn_unigram(counts, size, threads=rng.choice((1, 2, 3)), **options)
+        (found,), characters = learn_unigram(counts, [size], threads=rng.choice((1, 2, 3)), **options)
         words = {piece.decode(): count for piece, count in counts.items(0, len(counts))}
         assert [(piece.decode(), score) for piece, score in found] == unigram(words, size, **options), (SEED, case)
         assert sum(len(piece.decode()) == 1 for piece, _ in found) == characters
 
 
+def test_several_sizes_have_the_pieces_and_scores_of_a_run_for_each_alone() -> None:
+    rng = random.Random(SEED)
+    for case in range(60):
+        counts = pieces_of(random_texts(rng))
+        sizes = [rng.randint(12, 60) for _ in range(rng.randint(1, 5))]
+        factor = rng.choice((0.75, 0.5, 0.9))
+        together, _ = learn_unigram(counts, sizes, shrinking_factor=factor, threads=rng.choice((1, 2)))
+        alone = [learn_unigram(counts, [size], shrinking_factor=factor)[0][0] for size in sizes]
+        assert together == alone, (SEED, case)
+
+
+def test_a_size_below_the_alphabet_is_refused_as_a_size() -> None:
+    counts = pieces_of(["low lower lowest"])
+    for sizes, field in (([3], "vocab_size"), ([3, 4], "vocab_size"), ([20, 3], "sizes")):
+        with pytest.raises(InvalidOption) as refused:
+            learn_unigram(counts, sizes)
+        assert refused.value.place["field"] == field
+
+
+def test_sizes_of_a_run_are_the_artifacts_of_runs_for_each_alone(tmp_path: Path) -> None:
+    settings = {"corpus": {"texts": [TEXT]}, "model": "unigram", "byte_fallback": True}
+    sizes = (310, 330, 310, 290)
+    recipe = Recipe.from_dict({**settings, "vocab_size": 320, "sizes": list(sizes)})
+    run = TrainingRun(tmp_path / "run", recipe)
+    run.merge()
+    many = [one.hash for one in TrainingRun(tmp_path / "run", recipe).tokenizers()]
+    assert many == [one.hash for one in run.tokenizers()]
+    for size, found in zip((320, *sizes), many, strict=True):
+        alone = train(iter([TEXT]), size, model="unigram", byte_fallback=True)
+        assert alone.hash == found, size
+
+
 def test_a_word_of_a_million_characters_takes_no_recursion_and_no_square() -> None:
     rng = random.Random(SEED)
     word = "".join(rng.choices("abcdefgh", k=1_000_000))
-    found, _ = learn_unigram(pieces_of([word]), 500)
+    (found,), _ = learn_unigram(pieces_of([word]), [500])
     assert len(found) == 500
 
 
@@ -147,7 +179,7 @@ def of_sentencepiece(texts: list[str], size: int) -> list[tuple[str, float]]:
 def test_held_out_text_has_at_most_half_a_percent_more_tokens_than_with_other_trainers(name: str, size: int) -> None:
     lines = [line for line in corpus(name).split("\n") if line.strip()]
     known, held_out = [line for at, line in enumerate(lines) if at % 10], lines[::10][:4000]
-    found, _ = learn_unigram(pieces_of(known), size - 1)
+    (found,), _ = learn_unigram(pieces_of(known), [size - 1])
     ours = tokens([(piece.decode(), score) for piece, score in found], held_out)
     assert ours <= 1.005 * tokens(of_hugging_face(known, size), held_out)
     assert ours <= 1.005 * tokens(of_sentencepiece(known, size), held_out)

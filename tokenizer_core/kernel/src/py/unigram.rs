@@ -10,21 +10,21 @@ use super::counting::PyPieceCounts;
 use super::raise::{exception, run};
 use super::train::report;
 use crate::train::progress::{Progress, Reporter};
-use crate::train::unigram::{Options, learn};
+use crate::train::unigram::{Options, Pieces, learn};
 
 type Scored<'py> = Vec<(Bound<'py, PyBytes>, f64)>;
 
 /// See `_kernel.pyi`.
 #[pyfunction]
 #[pyo3(signature = (
-    counts, tokens, *, seed_size=1_000_000, shrinking_factor=0.75, n_sub_iterations=2, max_token_length=16,
+    counts, sizes, *, seed_size=1_000_000, shrinking_factor=0.75, n_sub_iterations=2, max_token_length=16,
     limit_alphabet=None, required_characters=String::new(), threads=0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_unigram<'py>(
     py: Python<'py>,
     counts: &PyPieceCounts,
-    tokens: usize,
+    sizes: Vec<usize>,
     seed_size: usize,
     shrinking_factor: f64,
     n_sub_iterations: usize,
@@ -33,10 +33,10 @@ pub fn learn_unigram<'py>(
     required_characters: String,
     #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Scored<'py>, usize)> {
+) -> PyResult<(Vec<Scored<'py>>, usize)> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let options = Options {
-        tokens,
+        sizes,
         seed_size,
         shrinking_factor,
         sub_iterations: n_sub_iterations,
@@ -50,6 +50,7 @@ pub fn learn_unigram<'py>(
         let mut callback = |now: Progress<'_>| report(now, &mut told, progress.as_ref(), &mut raised);
         learn(&counts.counts, &options, &mut Reporter::new(&mut callback))
     });
-    let (pieces, alphabet) = learned.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
-    Ok((pieces.into_iter().map(|(piece, score)| (PyBytes::new(py, &piece), score)).collect(), alphabet))
+    let (found, alphabet) = learned.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
+    let scored = |pieces: Pieces| pieces.into_iter().map(|(piece, score)| (PyBytes::new(py, &piece), score)).collect();
+    Ok((found.into_iter().map(scored).collect(), alphabet))
 }

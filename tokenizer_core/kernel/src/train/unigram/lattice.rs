@@ -36,7 +36,7 @@ impl Edge {
 }
 
 /// The edges.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Lattice {
     /// By character, its first edge.
     first: Vec<u32>,

@@ -14,6 +14,8 @@ mod seeds;
 mod shares;
 mod text;
 
+use std::cmp::Reverse;
+
 use self::best::Best;
 use self::expectation::Expectation;
 use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
@@ -31,8 +33,8 @@ const LEAST: f64 = 0.5;
 /// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Pieces in all.
-    pub tokens: usize,
+    /// Pieces in all, of each vocabulary.
+    pub sizes: Vec<usize>,
     /// Substrings to begin with, besides characters.
     pub seed_size: usize,
     /// The share of pieces that a round leaves.
@@ -52,35 +54,56 @@ pub struct Options {
 /// Pieces with their scores, the highest first.
 pub type Pieces = Vec<(Vec<u8>, f64)>;
 
-/// Learn pieces, and return them with the number of characters among them.
+/// Learn pieces, and return those of each size with the number of characters among them.
+///
+/// Rounds of pruning do not depend on the size until one would leave fewer pieces than that. Up to there all share
+/// the work, and each has the pieces of a run of its own.
 ///
 /// # Errors
-/// `invalid_option` at `vocab_size` when there are fewer pieces wanted than the alphabet has, or at an option that is
-/// out of its range; `corpus_too_large`; what `reporter` returns.
-pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) -> Result<(Pieces, usize)> {
+/// `invalid_option` at `vocab_size`, or at `sizes` where larger ones are wanted too, when there are fewer pieces wanted
+/// than the alphabet has, or at an option that is out of its range; `corpus_too_large`; what `reporter` returns.
+pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) -> Result<(Vec<Pieces>, usize)> {
     check(options)?;
+    let least = options.sizes.iter().copied().min().unwrap_or(0);
     let (text, occurrences) = Text::new(counts, options.limit_alphabet, &options.required)?;
     let alphabet: Vec<char> = occurrences.iter().map(|(character, _)| *character).collect();
-    if options.tokens < alphabet.len() {
-        let (characters, tokens) = (alphabet.len(), options.tokens);
+    if least < alphabet.len() {
+        let (characters, tokens) = (alphabet.len(), least);
         let message = format!("the alphabet alone has {characters} characters and only {tokens} tokens are wanted");
-        return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
+        let is_only_size = options.sizes.iter().all(|size| *size < characters);
+        let field = if is_only_size { "vocab_size" } else { "sizes" };
+        return Err(Error::new(Code::InvalidOption, message).at_field(field));
     }
     if alphabet.len() + options.seed_size >= MAX_PIECES {
         return Err(Error::new(Code::CorpusTooLarge, "there are more than 16 million pieces; take fewer seeds"));
     }
     let mut learner = Learner::new(&text, &occurrences, options)?;
-    let aim = options.tokens.saturating_mul(11) / 10;
-    loop {
-        for _ in 0..options.sub_iterations {
-            let expected = learner.expect(reporter)?;
-            learner.maximize(&expected);
+    let mut found = vec![Pieces::new(); options.sizes.len()];
+    let mut largest_first: Vec<usize> = (0..found.len()).collect();
+    largest_first.sort_by_key(|at| Reverse(options.sizes[*at]));
+    learner.estimate(reporter)?;
+    for at in largest_first {
+        let size = options.sizes[at];
+        let aim = size.saturating_mul(11) / 10;
+        while learner.scores.len() > aim && learner.left() >= aim {
+            learner.shrink(aim, reporter)?;
         }
-        if learner.scores.len() <= aim {
-            return Ok((learner.best_pieces(&alphabet), alphabet.len()));
+        if size == least {
+            // Nobody needs the shared pieces after this one.
+            while learner.scores.len() > aim {
+                learner.shrink(aim, reporter)?;
+            }
+            found[at] = learner.best_pieces(&alphabet, size);
+            continue;
         }
-        learner.prune(aim, reporter)?;
+        let mut own = learner.clone();
+        while own.scores.len() > aim {
+            own.shrink(aim, reporter)?;
+        }
+        found[at] = own.best_pieces(&alphabet, size);
+        learner.reached = own.reached;
     }
+    Ok((found, alphabet.len()))
 }
 
 fn check(options: &Options) -> Result<()> {
@@ -100,6 +123,7 @@ fn check(options: &Options) -> Result<()> {
 }
 
 /// A run.
+#[derive(Clone)]
 struct Learner<'a> {
     text: &'a Text,
     options: &'a Options,
@@ -110,8 +134,11 @@ struct Learner<'a> {
     characters: usize,
     /// Expected counts are integers in this unit.
     unit: f64,
-    /// How many pieces there were at first.
+    /// How many pieces there were at first, and are to be in the smallest vocabulary.
     first: usize,
+    last: usize,
+    /// The fewest pieces that any vocabulary has had.
+    reached: usize,
 }
 
 impl<'a> Learner<'a> {
@@ -132,7 +159,30 @@ impl<'a> Learner<'a> {
         }
         let unit = power_of_two((62 - bits).min(32));
         let first = scores.len();
-        Ok(Self { text, options, lattice, scores, characters: characters.len(), unit, first })
+        let last = options.sizes.iter().copied().min().unwrap_or(0);
+        let characters = characters.len();
+        Ok(Self { text, options, lattice, scores, characters, unit, first, last, reached: first })
+    }
+
+    /// Estimate the probabilities of all pieces.
+    fn estimate(&mut self, reporter: &mut Reporter<'_>) -> Result<()> {
+        for _ in 0..self.options.sub_iterations {
+            let expected = self.expect(reporter)?;
+            self.maximize(&expected);
+        }
+        Ok(())
+    }
+
+    /// Remove pieces, though never below `aim`, and estimate the probabilities of the others.
+    fn shrink(&mut self, aim: usize, reporter: &mut Reporter<'_>) -> Result<()> {
+        self.prune(aim, reporter)?;
+        self.reached = self.reached.min(self.scores.len());
+        self.estimate(reporter)
+    }
+
+    /// How many pieces the next round of pruning leaves, if none are left for another reason.
+    fn left(&self) -> usize {
+        (self.scores.len() as f64 * self.options.shrinking_factor) as usize
     }
 
     /// How often every piece is expected.
@@ -181,8 +231,7 @@ impl<'a> Learner<'a> {
             let instead: f64 = parts.iter().rev().map(|part| ln(counts[*part] as f64 + count) - without).sum();
             losses.push((count * (ln(count) - ln(all) - instead), piece));
         }
-        let left = (self.scores.len() as f64 * self.options.shrinking_factor) as usize;
-        let room = left.max(aim).saturating_sub(self.characters);
+        let room = self.left().max(aim).saturating_sub(self.characters);
         // Of equals the first in the order of bytes stays.
         losses.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         let mut kept: Vec<bool> = (0..self.scores.len()).map(|piece| piece < self.characters).collect();
@@ -194,12 +243,12 @@ impl<'a> Learner<'a> {
     }
 
     /// All characters and the pieces with the highest scores.
-    fn best_pieces(&self, alphabet: &[char]) -> Pieces {
+    fn best_pieces(&self, alphabet: &[char], size: usize) -> Pieces {
         let mut others: Vec<usize> = (self.characters..self.scores.len()).collect();
         let better =
             |one: &usize, other: &usize| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other));
         others.sort_unstable_by(better);
-        others.truncate(self.options.tokens - self.characters);
+        others.truncate(size - self.characters);
         let mut pieces: Vec<usize> = (0..self.characters).chain(others).collect();
         pieces.sort_unstable_by(better);
         let bytes = |piece: usize| match alphabet.get(piece) {
@@ -215,8 +264,8 @@ impl<'a> Learner<'a> {
     /// Report: of the way from the first pieces to those wanted, in factors.
     fn tick(&self, reporter: &mut Reporter<'_>) -> Result<()> {
         let ratio = |pieces: usize| (self.first as f64 / pieces.max(1) as f64).ln();
-        let share = ratio(self.scores.len()) / ratio(self.options.tokens).max(1e-9);
-        let total = self.options.tokens as u64;
+        let share = ratio(self.reached) / ratio(self.last).max(1e-9);
+        let total = self.options.sizes.iter().copied().max().unwrap_or(0) as u64;
         let done = (share.clamp(0.0, 1.0) * total as f64) as u64;
         reporter.tick(0, || Progress { done, total, merges: &[], tokens: None })
     }
