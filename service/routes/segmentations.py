@@ -25,10 +25,10 @@ def are_asked(request: EncodeRequest) -> bool:
 def list_best(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer: Writer) -> Answer:
     """Answer with the ``nbest`` most probable segmentations of each text, the best first; there may be fewer."""
     count = _checked(request, writer)
-    # A token has at least one character, but for the few that are put around a text.
+    # Hardly a token has less than a character: only bytes of characters that are no entries, and what frames a text.
     most = count * sum(len(text) for text in texts_of(request))
     if most > max_ids:
-        detail = f"{count} segmentations of these texts have up to {most} ids, and {max_ids} are listed at most"
+        detail = f"{count} segmentations of these texts have {most} characters, and {max_ids} are listed at most"
         raise ServiceError("too_many_ids", f"{detail}; ask for fewer, or send less text", "nbest")
     found = list(_listed(loaded, request, count))
     rows = [[{"ids": each.ids, "score": each.score} for each in best] for best in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from fastapi.testclient import TestClient
 from tokenizers import Tokenizer as Peer
 from tokenizers.models import Unigram
 
-from service.client import calls
+from service.client import AsyncClient, Client, Encoding, calls
 from service.schemas.answers import EncodeAnswer
+from service.settings import Settings
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.support import families
+from tests.support.server import RunServer
 from tokenizer_core import MAX_NBEST, Tokenizer
 
 LISTED = {"return": ["segmentations"]}
@@ -56,6 +59,32 @@ def test_clients_read_them(http: TestClient, unigram: Tokenizer) -> None:
     assert call.read(http.post("/encode", json=call.body).json()).segmentations == best
     many = calls.encode_batch(["abab", "b"], nbest=3, parts=["segmentations"])
     assert [len(row.segmentations) for row in many.read(http.post("/encode", json=many.body).json())] == [3, 1]
+
+
+def test_the_best_of_a_small_vocabulary_by_hand(http: TestClient) -> None:
+    listed = http.post("/encode", json={"text": "aba", "nbest": 9, **LISTED}).json()["segmentations"]
+    # aba; ab a; a b a: 4, 3 + 2 and 2 + 2.5 + 2.
+    assert listed == [{"ids": [4], "score": -4.0}, {"ids": [3, 1], "score": -5.0}, {"ids": [1, 2, 1], "score": -6.5}]
+
+
+def test_both_clients_ask_a_running_server_for_as_many_as_there_may_be(
+    run_server: RunServer, unigram: Tokenizer, tmp_path: Path
+) -> None:
+    """A text of as many characters as the default limit lets in, times the most segmentations."""
+    unigram.save(tmp_path / "artifact")
+    text = "ab" * (Settings().max_ids // MAX_NBEST // 2)
+    best = [{"ids": each.ids.tolist(), "score": each.score} for each in unigram.nbest(text, MAX_NBEST)]
+    assert len({tuple(each["ids"]) for each in best}) == MAX_NBEST
+    with run_server(artifacts=(str(tmp_path / "artifact"),)) as server:
+
+        async def ask() -> Encoding:
+            async with AsyncClient(server.url) as tokd:
+                return await tokd.encode(text, nbest=MAX_NBEST, parts=["segmentations"])
+
+        with Client(server.url) as tokd:
+            found = tokd.encode(text, nbest=MAX_NBEST, parts=["segmentations"])
+        assert found.segmentations == best
+        assert asyncio.run(ask()) == found
 
 
 @pytest.mark.parametrize(
