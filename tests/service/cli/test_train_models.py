@@ -34,6 +34,16 @@ def test_every_model_ends_as_an_artifact_with_a_report(folder, capsysbinary, mod
     assert {path.name for path in Path("mine.report").iterdir()} >= {"report.md", "report.json", "merges.svg"}
 
 
+def test_the_sizes_of_unigram_are_the_artifacts_of_runs_for_each_alone(folder, capsysbinary):
+    flags = [*ANY, "--model", "unigram", *OF_MODELS["unigram"]]
+    assert main(["train", *flags, "--vocab-size", "340", "--sizes", "320,300", "-o", "mine"]) == 0
+    for size in (320, 300):
+        assert main(["train", *flags, "--vocab-size", str(size), "-o", f"alone-{size}"]) == 0
+        together, alone = Tokenizer.open(f"mine-{size}"), Tokenizer.open(f"alone-{size}")
+        assert together.hash == alone.hash
+        assert together.vocab_size == size
+
+
 def test_a_flag_of_another_model_is_named(folder, capsysbinary):
     for flags, named in (
         (["--model", "word", "--score", "count"], "--score: the model 'word' takes no score"),
