@@ -313,11 +313,16 @@ def table() -> tuple[Row, ...]:
             type=types[f.name],
             default=f.default,
             env=ENV_PREFIX + f.name.upper(),
-            flag="--" + (f.name.removesuffix("s") if isinstance(f.default, tuple) else f.name).replace("_", "-"),
+            flag="--" + (_singular(f.name) if isinstance(f.default, tuple) else f.name).replace("_", "-"),
             **f.metadata,
         )
         for f in fields(Settings)
     )
+
+
+def _singular(name: str) -> str:
+    """Return the name of one value of a setting that has many."""
+    return name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
 
 
 def source_of(name: str, flags: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ def write(
     if "ids" not in rows or rows.keys() - {"ids", "count", "block_hashes"}:
         raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
     hashes = rows.get("block_hashes")
-    ids = list(rows["ids"]) if hashes is None else [_numbers(each["values"]) for each in hashes]
+    ids = list(rows["ids"]) if hashes is None else [_numbers(each["blocks"]) for each in hashes]
     headers = [*loaded.headers, (TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
     if template is not None:
         headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))

@@ -42,7 +42,7 @@ def hashes_of(options: Object, ids: Ids) -> dict[str, Any]:
     row: dict[str, Any] = {
         "scheme": found.scheme,
         "block_size": found.block_size,
-        "values": list(map(str, found.values.tolist())),
+        "blocks": list(map(str, found.values.tolist())),
     }
     if found.digests is not None:
         row["digests"] = [bytes(digest).hex() for digest in found.digests]

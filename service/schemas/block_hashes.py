@@ -18,6 +18,6 @@ class BlockHashesOfRow(BaseModel):
 
     scheme: str
     block_size: int
-    values: list[str] = Field(description="64 bits each, in decimal: JSON's numbers do not hold them everywhere.")
+    blocks: list[str] = Field(description="64 bits each, in decimal: JSON's numbers do not hold them everywhere.")
     digests: list[str] | None = Field(None, description="Whole digests in hexadecimal, if the scheme has any.")
     sequence: list[str] | None = Field(None, description="Dynamo's hashes of each block and all before it.")

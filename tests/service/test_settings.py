@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -167,7 +168,10 @@ def test_help_names_every_setting_its_default_and_its_variable() -> None:
 
 
 def test_documentation_holds_the_table() -> None:
-    assert markdown() in (ROOT / "docs" / "settings.md").read_text("utf-8")
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    assert markdown() in page
+    named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", page))
+    assert named - {row.flag for row in table()} <= {"--file", "--name", "--scope"}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from service.state import State
 PATH = "/v1/chat/completions/render"
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Choice = Literal["none", "auto", "required"]
 
 
 class VllmRenderChatRequest(GenerationFields):
@@ -29,7 +30,7 @@ class VllmRenderChatRequest(GenerationFields):
 
     messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
-    tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = Field(
+    tool_choice: Annotated[Choice | Object | None, LEFT_TO_RIGHT] = Field(
         None, description="The template's variable `tool_choice`, if there are tools."
     )
     reasoning_effort: Effort | None = Field(

@@ -31,7 +31,7 @@ class VllmRenderCompletionRequest(GenerationFields):
         description="A text, ids, or a list of either. Literals of special tokens in texts become tokens."
     )
     add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
-    max_tokens: int | None = Field(None, ge=0, description="16 by default.")
+    max_tokens: int | None = Field(None, ge=0, description="16 by default; null is no bound but the model's.")
     logprobs: Integer | None = None
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -51,7 +51,7 @@ class VllmRenderCompletionRequest(GenerationFields):
 
     def most_tokens(self) -> int | None:
         """Return what is asked for, or OpenAI's default."""
-        return _MAX_TOKENS if self.max_tokens is None else self.max_tokens
+        return self.max_tokens if "max_tokens" in self.model_fields_set else _MAX_TOKENS
 
     def logprobs_wanted(self) -> int | None:
         """Return how many alternatives there are to be, if any are."""

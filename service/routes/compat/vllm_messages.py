@@ -14,6 +14,7 @@ from service.schemas.fields import Object
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}
 """The parts that are text, and the field that has it."""
 
+_REQUIRED = "this field is required"
 _PART = re.compile(r"messages\[(\d+)\]\.content\[(\d+)\]\.text")
 
 
@@ -55,6 +56,10 @@ def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
 
 def _message(message: Object, calls: Sequence[Object], place: str) -> Object:
     """Return one message; ``calls`` are its checked calls."""
+    if not isinstance(message.get("role"), str):
+        # Most templates would leave the message out without a word.
+        code, wrong = ("invalid_type", "this must be a string") if "role" in message else ("missing_field", _REQUIRED)
+        raise ServiceError(code, wrong, f"{place}.role")
     texts = _texts(message.get("content"), f"{place}.content")
     given = {**message, "content": [{"type": "text", "text": text} for text in texts]}
     if message.get("role") == "assistant":

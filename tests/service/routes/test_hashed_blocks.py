@@ -36,7 +36,7 @@ def ask(client: TestClient, options: dict[str, Any], path: str = "/encode", **bo
 def expected(ids: list[int], options: dict[str, Any]) -> dict[str, Any]:
     found = block_hashes(ids, **options)
     row: dict[str, Any] = {"scheme": found.scheme, "block_size": found.block_size}
-    row["values"] = [str(value) for value in found.values.tolist()]
+    row["blocks"] = [str(value) for value in found.values.tolist()]
     if found.digests is not None:
         row["digests"] = [digest.tobytes().hex() for digest in found.digests]
     if found.sequence is not None:
@@ -48,7 +48,7 @@ def expected(ids: list[int], options: dict[str, Any]) -> dict[str, Any]:
 def test_texts_and_chats_have_the_hashes_of_their_ids(client: TestClient, options: dict[str, Any]) -> None:
     one = ask(client, options, text=TEXT)
     assert one["block_hashes"] == expected(one["ids"], options)
-    assert one["block_hashes"]["values"]
+    assert one["block_hashes"]["blocks"]
     many = ask(client, options, text=[TEXT, "", "fox"], padding="longest", max_length=20, pad_token="<|eos|>")
     ids = ask(client, options, text=[TEXT, "", "fox"], max_length=20)["ids"]
     assert many["block_hashes"] == [expected(row, options) for row in ids]
@@ -73,9 +73,9 @@ def test_bare_bytes_hold_the_hashes_in_place_of_the_ids(client: TestClient, opti
     body = {"text": texts, "block_hashes": options}
     answer = client.post("/encode", json=body, headers={"accept": "application/octet-stream"})
     rows = ask(client, options, text=texts)["block_hashes"]
-    values = [int(value) % (1 << 64) for row in rows for value in row["values"]]
+    values = [int(value) % (1 << 64) for row in rows for value in row["blocks"]]
     assert np.frombuffer(answer.content, "<u8").tolist() == values
-    assert answer.headers["tokd-row-lengths"] == ",".join(str(len(row["values"])) for row in rows)
+    assert answer.headers["tokd-row-lengths"] == ",".join(str(len(row["blocks"])) for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from service.registry.engines import Engines
 from service.registry.fingerprint import IdOptions
 from service.registry.served import ServedTokenizer
 from service.routes.compat.generation_models import GenerateRequest, SglangGenerateRequest
-from service.setting_values import InvalidSetting
 from service.settings import Settings
 from tests.service.conftest import MakeClient
 from tests.service.routes.compat.counting import FUNCTION, SCHEMA, TEMPLATE, TOOLS, call
@@ -170,6 +169,8 @@ def test_prompts_and_ids_are_a_list_of_requests(ask: Ask, framed: Tokenizer) -> 
         assert found[0]["sampling_params"]["max_tokens"] == 16
     (found,) = ask(COMPLETIONS, prompt="the fox", return_token_offsets=True, add_special_tokens=False)
     assert found["token_offsets"] == framed.offsets("the fox").spans.tolist()
+    (unbounded,) = ask(COMPLETIONS, prompt="the fox", max_tokens=None)
+    assert unbounded["sampling_params"]["max_tokens"] == (1 << 31) - 1 - len(unbounded["token_ids"])
     assert ask(COMPLETIONS, 400, prompt=[])["param"] == "prompt"
     assert ask(COMPLETIONS, 400, prompt=[[1], [1 << 29]])["param"] == "prompt[1][0]"
     assert ask(COMPLETIONS, 400, prompt="", add_special_tokens=False)["message"] == "No token_ids rendered"
@@ -215,6 +216,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"block_hashes": {"scheme": "dynamo-xxh3/1", "block_size": 10**30}}, "block_hashes.block_size"),
     ({"tools": [{"type": "function"}]}, "tools[0].function"),
     ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
+    ({"messages": [{"content": "no role"}]}, "messages[0].role"),
+    ({"messages": [{"role": 5, "content": "no role"}]}, "messages[0].role"),
+    ({"tool_choice": "any"}, "tool_choice"),
+    ({"tools": TOOLS, "tool_choice": ""}, "tool_choice"),
 ]
 
 
@@ -349,20 +354,6 @@ def test_the_log_and_a_metric_tell_whose_literals_are_the_engine_s(
         "literals of special tokens in chats for a/* become control tokens, as in the engine: a user can write them "
         "(setting literals)"
     ]
-
-
-@pytest.mark.parametrize("setting", ["a", "=sglang", "a=", "a=tgi"])
-def test_an_option_that_is_none_ends_the_start(setting: str) -> None:
-    with pytest.raises(InvalidSetting):
-        Engines(Settings(render=(setting,)))
-    with pytest.raises(InvalidSetting):
-        Engines(Settings(literals=("a=text", "a=engine")))
-
-
-def test_an_exact_name_wins_over_patterns_and_the_request_s_over_the_tokenizer_s() -> None:
-    engines = Engines(Settings(render=("a/*=sglang", "a/b=vllm", "own=sglang")))
-    assert [engines.render(name, "x") for name in ("a/b", "a/c", "c", None)] == ["vllm", "sglang", "vllm", "vllm"]
-    assert (engines.render("c", "own"), engines.render("a/b", "own")) == ("sglang", "vllm")
 
 
 def test_engines_are_probed_as_platforms_do(client: TestClient) -> None:

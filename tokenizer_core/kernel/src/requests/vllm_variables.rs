@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// The efforts of reasoning that there are.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
+/// The choices of tools that have a name; a tool's own comes in an object.
+const CHOICES: [&str; 3] = ["none", "auto", "required"];
+
 /// What a request says of variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VllmVariables<'a> {
@@ -25,6 +28,9 @@ impl<'a> VllmVariables<'a> {
     /// All variables as JSON, of equal names the last; `None` if the service has to find them.
     #[expect(clippy::option_option, reason = "there may be none")]
     pub fn json(self, has_tools: bool) -> Option<Option<Cow<'a, str>>> {
+        if let Some(choice) = self.tool_choice {
+            CHOICES.contains(&choice).then_some(())?;
+        }
         if self.effort.is_none() && !has_tools {
             return Some(self.unchanged());
         }
@@ -44,7 +50,7 @@ impl<'a> VllmVariables<'a> {
             set("enable_thinking", if effort == "none" { "false" } else { "true" });
         }
         if has_tools {
-            let choice = self.tool_choice.filter(|choice| !choice.is_empty()).unwrap_or("auto");
+            let choice = self.tool_choice.unwrap_or("auto");
             set("tool_choice", &format!("\"{choice}\""));
         }
         json.push('}');

@@ -54,6 +54,10 @@ impl<'t> Form<'_, 't> {
 
     fn message(&mut self, message: &Value<'t>, number: u32) -> Result<Value<'t>> {
         let sent = fields(message).ok_or_else(not_plain)?;
+        if !matches!(sent.get_str("role"), Some(Value::Str(_))) {
+            // The service says that it is missing; most templates would leave the message out.
+            return Err(not_plain());
+        }
         let content = self.content(sent.get_str("content"), number)?;
         let given = replaced(sent, "content", content, || self.places.key(0, "content").0, self.budget)?;
         let calls = match sent.get_str("tool_calls") {
