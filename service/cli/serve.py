@@ -35,9 +35,11 @@ def run(args: argparse.Namespace) -> int:
     from service.server import run as serve
 
     try:
-        settings = Settings.load(flags=vars(args))
+        # The variables as they are now: several processes are handed their settings by one, which would go first later.
+        load = partial(Settings.load, dict(os.environ), flags=vars(args))
+        settings = load()
         _require_address(settings, vars(args))
-        serve(settings, partial(Settings.load, flags=vars(args)))
+        serve(settings, load)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None
     except ArtifactError as error:

@@ -152,6 +152,23 @@ def test_serve_goes_on_when_its_terminal_is_closed(home, workers):
         assert "died" not in rest
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_reads_its_file_of_settings_again_in_every_process(home, tmp_path, workers):
+    file = tmp_path / "tokd.toml"
+    file.write_text('models = ["one=base"]\n')
+    with serving(home, "--port", "0", "--workers", workers, "--settings-file", str(file)) as process:
+        url = f"http://127.0.0.1:{port_of(process)}/tokenize"
+
+        def answered(model):
+            return {httpx.post(url, json={"prompt": TEXT, "model": model}).status_code for _ in range(8)}
+
+        assert answered("one") == {200}
+        file.write_text('models = ["two=base"]\n')
+        process.send_signal(signal.SIGHUP)
+        until(lambda: answered("two") == {200})
+        assert answered("one") == {404}
+
+
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(home, first):
     with serving(home, "--port", "0") as process:
