@@ -53,20 +53,20 @@ export class Tokd {
   async artifact(id, options) { return (await this.request("GET", `train-job/${encodeURIComponent(id)}/artifact`, null, options)).blob(); }
 
   /** Every change of a job until it ends; a broken connection is taken up again after the last event seen. */
-  events(id, options) { return this.changes(`train-job/${encodeURIComponent(id)}`, options); }
+  events(id, options) { return this.#changes(`train-job/${encodeURIComponent(id)}`, options); }
 
   encodeCorpus(body, options) { return this.post("encode-job", body, options); }
   encodeJob(id, options) { return this.get(`encode-job/${encodeURIComponent(id)}`, options); }
   async encodeJobs(options) { return (await this.get("encode-job", options)).jobs; }
   async cancelEncodeJob(id, options) { return (await this.request("DELETE", `encode-job/${encodeURIComponent(id)}`, null, options)).json(); }
-  encodeEvents(id, options) { return this.changes(`encode-job/${encodeURIComponent(id)}`, options); }
+  encodeEvents(id, options) { return this.#changes(`encode-job/${encodeURIComponent(id)}`, options); }
   manifest(id, options) { return this.get(`encode-job/${encodeURIComponent(id)}/manifest`, options); }
   /** A file that the manifest names, as a Blob. */
   async tokenFile(id, name, options) {
     return (await this.request("GET", `encode-job/${encodeURIComponent(id)}/files/${encodeURIComponent(name)}`, null, options)).blob();
   }
 
-  async *changes(path, { signal } = {}) {
+  async *#changes(path, { signal } = {}) {
     let seen = null;
     for (;;) {
       const headers = seen === null ? {} : { "last-event-id": seen };
