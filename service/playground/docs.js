@@ -14,7 +14,7 @@ byId("filter").addEventListener("input", () => {
   const words = byId("filter").value.toLowerCase().split(/\s+/);
   for (const [section, text] of SAID) {
     section.hidden = !words.every((word) => text.includes(word));
-    document.querySelector(`nav a[href="#${section.dataset.anchor}"]`).hidden = section.hidden;
+    document.querySelector(`nav a[href="#${section.querySelector("h2").id}"]`).hidden = section.hidden;
   }
 });
 

@@ -49,7 +49,7 @@ def _entries(document: dict[str, Any]) -> Iterator[str]:
 def _routes(document: dict[str, Any]) -> Iterator[str]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            yield f"<section data-anchor='{_anchor(method, path)}'>"
+            yield "<section>"
             yield f"<h2 id='{_anchor(method, path)}'><code>{method.upper()} {escape(path)}</code></h2>"
             yield f"<p>{_prose(operation.get('description', ''))}</p>"
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})

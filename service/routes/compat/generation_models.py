@@ -69,8 +69,8 @@ class GenerationFields(RequestBody):
     use_beam_search: bool | None = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
     required_prefix_token_ids: Any = Field(None, description="Refused.")
-    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
-    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
+    prefix_ids: Any = Field(None, description="Refused.")
+    new_from: Any = Field(None, description="Refused.")
     prompt_embeds: Any = Field(None, description="Refused.")
 
     def most_tokens(self) -> int | None:

@@ -54,9 +54,9 @@ class SglangTokenizeRequest(RequestBody):
     add_special_tokens: bool | None = Field(
         None, description="Put what the tokenizer puts around a text: true for prompts, false for a chat."
     )
-    required_prefix_token_ids: Any = Field(None, description="Refused; `/tokenize` takes it.")
-    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
-    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
+    required_prefix_token_ids: Any = Field(None, description="Refused.")
+    prefix_ids: Any = Field(None, description="Refused.")
+    new_from: Any = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {

@@ -52,8 +52,8 @@ class VllmTokenizeRequest(RequestBody):
     required_prefix_token_ids: list[Id] | None = Field(
         None, description="Ids that the chat begins with in place of its own up to the assistant's last turn."
     )
-    prefix_ids: Any = Field(None, description="Refused; `/encode` takes it.")
-    new_from: Any = Field(None, description="Refused; `/encode` takes it.")
+    prefix_ids: Any = Field(None, description="Refused.")
+    new_from: Any = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
