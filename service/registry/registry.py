@@ -145,7 +145,7 @@ class Registry:
             return None
         hashes = trained.hashes_of(name)
         if hashes is None:
-            raise Unopened(name, trained.index)
+            raise Unopened(name, trained.index, None if trained.listed(name) else missing())
         if len(hashes) > 1:
             ways = ", ".join(f"{name}@{hash}" for hash in hashes[:_MOST_WAYS])
             detail = f"several trained tokenizers are called {quote(name)}; say which by its hash: {ways}"

@@ -62,6 +62,10 @@ class Trained:
         seen = self._seen
         if seen is None or (self._changed_ns() != seen[0] and time.monotonic() - seen[1] > INDEXED_SECONDS):
             return None
+        return self.listed(name)
+
+    def listed(self, name: str) -> list[str]:
+        """Return the hashes of the artifacts that had this name when they were last listed."""
         return self._names.get(name, [])
 
     def index(self) -> None:

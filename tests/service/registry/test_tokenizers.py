@@ -214,6 +214,19 @@ def test_more_trained_tokenizers_than_stay_open_are_served_in_turn(make_client: 
             assert client.post("/count", json={"text": "low", "tokenizer": hash}).json()["tokenizer"] == hash
 
 
+def test_a_name_that_nothing_has_is_not_found_although_the_list_of_names_is_old_at_each_look(
+    make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A slow turn of the event loop after each listing of a directory that changes all the time.
+    monkeypatch.setattr("service.registry.trained_tokenizers.INDEXED_SECONDS", -1)
+    client = make_client(trained=str(tmp_path))
+    published(trained_on("low " * 9), tmp_path, "mine")
+    ask = {"text": "low"}
+    assert_problem(client.post("/count", json=ask | {"tokenizer": "fleeting"}), "tokenizer_not_found", path="tokenizer")
+    # That it is there, the list of names says, however old: no "not found" for it.
+    assert_problem(client.post("/count", json=ask | {"tokenizer": "mine"}), "saturated")
+
+
 def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
     make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
