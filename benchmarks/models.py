@@ -75,6 +75,7 @@ def measure(folder: Path, model: str, corpus: str, rounds: int) -> dict[str, dic
         if "failure" in line:
             continue
         output = folder / f"{name}.json"
+        line["entries"] = len(json.loads(output.read_text("utf-8"))["entries"])
         if model == "WordPiece":
             texts = [[text for text, _ in json.loads(path.read_text("utf-8"))["entries"]] for path in (ours, output)]
             line["equal"] = texts[0] == texts[1]
@@ -86,12 +87,13 @@ def measure(folder: Path, model: str, corpus: str, rounds: int) -> dict[str, dic
 def shown(line: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     """Write the cells of one trainer; tokens and likelihood beside ours."""
     if "failure" in line:
-        return [str(line["failure"])[:40], ""]
+        return [str(line["failure"])[:40], "", ""]
     cost = f"{line['seconds']:.1f} / {line['cpu_seconds']:.1f} / {line['megabytes']:.0f}"
+    made = f"{line['entries']:,}"
     if "equal" in line:
-        return [cost, "the same entries" if line["equal"] else "other entries"]
+        return [cost, made, "the same entries" if line["equal"] else "other entries"]
     told = f"{line['tokens']:,} ({ours['tokens'] / line['tokens']:.4f})" if "tokens" in ours else f"{line['tokens']:,}"
-    return [cost, told + (f", {line['likelihood']:.4f}" if "likelihood" in line else "")]
+    return [cost, made, told + (f", {line['likelihood']:.4f}" if "likelihood" in line else "")]
 
 
 def table(document: dict[str, Any]) -> str:
@@ -103,8 +105,8 @@ def table(document: dict[str, Any]) -> str:
         f" {on['cpu']}, Python {on['python']}.",
         "Results: tokens of held-out text (tokd's, divided by these), and the mean log-likelihood of a character.",
         "",
-        report.row(["model", "corpus, entries", "trainer", "cost", "result"]),
-        report.row(["---"] * 5),
+        report.row(["model", "corpus, entries", "trainer", "cost", "entries made", "result"]),
+        report.row(["---"] * 6),
     ]
     for case, cells in document["results"].items():
         model, _, corpus = case.partition(": ")

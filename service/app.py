@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.admission.limits import Limits
 from service.auth import ANY_HOST, OPEN, Guard, Hosts, Need, need_of
-from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refuse_unknown_query
+from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal, refuse_unknown_query
 from service.exchange import Exchange
 from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
@@ -179,7 +179,15 @@ class App(FastAPI):
         self._respond = open_to(state.settings.cors_origins, self._answer)
         self._addresses = addresses = ClientAddresses(state.settings.trusted_proxies)
         self.fast_paths = {
-            path.encode("ascii"): FastPath(path, route.json.plain, state.limits, state.guard, addresses, self._note)
+            path.encode("ascii"): FastPath(
+                path,
+                route.json.plain,
+                state.limits,
+                state.guard,
+                addresses,
+                self._note,
+                partial(refusal, dialect=route.dialect, root=route.link_root),
+            )
             for path, route in self._hot.items()
             if route.json.plain is not None
         }

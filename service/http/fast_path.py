@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from service.admission.limits import SMALL_BYTES, Limits
 from service.auth import NEEDS, Guard
-from service.errors import ServiceError
+from service.errors import Refusal, ServiceError
 from service.http.client_address import ClientAddresses
 from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
@@ -141,6 +142,7 @@ class FastPath:
 
     Args:
         note: counts and logs a request that took so many seconds.
+        refuse: says an error as the route does.
     """
 
     def __init__(
@@ -151,9 +153,10 @@ class FastPath:
         guard: Guard,
         addresses: ClientAddresses,
         note: Callable[[LogEntry, float], None],
+        refuse: Callable[[ServiceError], Refusal],
     ) -> None:
         self._path, self._plain, self._limits, self._note = path, plain, limits, note
-        self._addresses = addresses
+        self._addresses, self._refuse = addresses, refuse
         self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
 
     def answer(self, headers: Headers, body: bytes, peer: tuple[str, int] | None) -> Whole | None:
@@ -200,6 +203,40 @@ class FastPath:
         self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace, client), perf_counter() - started)
         return answer.media_type, block if isinstance(block, bytes) else block.data, more + answer.headers
 
+    def refusal(self, headers: Headers, peer: tuple[str, int] | None) -> tuple[Refusal, Trace] | None:
+        """Refuse by its head a request for which there will be no thread, if its body has its end soon.
+
+        Such a body is dropped as it comes. A task, and a connection that ends, would cost an overloaded server more
+        than all else of a refusal.
+
+        Returns:
+            The refusal and further headers, or ``None`` if the route is to look.
+        """
+        started = perf_counter()
+        limits = self._limits
+        if not limits.is_full or not is_plain(headers):
+            return None
+        length = int(next((value for name, value in headers if name == b"content-length"), b"0"))
+        if not SMALL_BYTES < length <= min(DROPPED_BYTES, limits.settings.max_body_bytes):
+            return None
+        entry = LogEntry("POST", self._path, trace=trace_of(headers), client=self._addresses.of(peer, headers))
+        try:
+            if self._guard is not None:
+                identity = self._guard.require(self._need, headers)
+                entry.key = identity.key
+                self._guard.admit(identity)
+            limits.begin(length, entry)
+        except ServiceError as error:
+            # Of the guard, or that there is no room: never nothing, since the queue was full just now.
+            refused = self._refuse(error)
+        entry.status, entry.code, entry.bytes_out = refused.status, refused.code, len(refused.body)
+        self._note(entry, perf_counter() - started)
+        return refused, entry.trace
+
+
+DROPPED_BYTES = 2 << 20
+"""Bodies up to this size are dropped behind a refusal from the head; behind that of a larger one the connection ends.
+"""
 
 MOST_IN_A_ROW = 16
 """How many requests of one read are answered at once; other connections come before the rest."""
@@ -217,13 +254,16 @@ class FastPathProtocol(ParsingProtocol):
     _is_ending = False
     """Whether the server ends, so that the next answer is the last one."""
 
+    _is_dropping = False
+    """Whether the body at hand is that of a request that was refused by its head."""
+
     _takes_long = False
     """Whether that is known of the request that becomes a task."""
 
     _in_a_row = 0
     _common: list[tuple[bytes, bytes]] | None = None
     _head = b""
-    """Status line and the headers that all answers have, which change once a second."""
+    """The headers that all answers have, which change once a second."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -243,7 +283,14 @@ class FastPathProtocol(ParsingProtocol):
         fast_path = self._fast_paths.get(self.url)
         if fast_path is not None and self._is_ordinary():
             self._in_head = False
-            self._fast_path = fast_path
+            refused = fast_path.refusal(self.headers, self.client)
+            if refused is None:
+                self._fast_path = fast_path
+            else:
+                self._is_dropping = True
+                refusal, more = refused
+                media_type = refusal.media_type.encode("ascii")
+                self.write_whole(media_type, refusal.body, (*refusal.headers, *more), refusal.status)
         else:
             super().on_headers_complete()
 
@@ -264,13 +311,20 @@ class FastPathProtocol(ParsingProtocol):
         )
 
     def on_body(self, body: bytes) -> None:
-        if self._fast_path is None:
+        if self._is_dropping:
+            self._body_bytes += len(body)
+        elif self._fast_path is None:
             super().on_body(body)
         else:
             self._body_bytes += len(body)
             self._body.append(body)
 
     def on_message_complete(self) -> None:
+        if self._is_dropping:
+            self._is_dropping = False
+            self._in_a_row += 1
+            self.on_response_complete()
+            return
         if self._fast_path is not None:
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
             answer = None
@@ -288,14 +342,22 @@ class FastPathProtocol(ParsingProtocol):
             self._become_a_task()
         super().on_message_complete()
 
-    def write_whole(self, media_type: bytes, body: bytes | memoryview, more: Trace = ()) -> None:
+    def write_whole(
+        self, media_type: bytes, body: bytes | memoryview, more: Trace = (), status: int = HTTPStatus.OK
+    ) -> None:
         """Write an answer in a third of the time that ASGI's two messages take."""
         common = self.server_state.default_headers
         if common is not self._common:
             self._common = common
-            self._head = STATUS_LINE[200] + b"".join(b"%b: %b\r\n" % header for header in common)
+            self._head = b"".join(b"%b: %b\r\n" % header for header in common)
         own = b"".join([b"%b: %b\r\n" % header for header in more])
-        head = b"%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (self._head, media_type, len(body), own)
+        head = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
+            STATUS_LINE[status],
+            self._head,
+            media_type,
+            len(body),
+            own,
+        )
         if len(body) <= COPIED_BYTES:
             self.transport.write(b"".join((head, body)))
         else:

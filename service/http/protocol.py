@@ -64,7 +64,7 @@ IS_GONE = "tokd.is_gone"
 TAKES_LONG = "tokd.takes_long"
 """The extension of ASGI that says that a small request was found to take long."""
 
-_Timer = Literal["head", "read", "end", "last"]
+_Timer = Literal["head", "drop", "read", "end", "last"]
 """Awaited: a head; that an answer is read; the end of the connection; at its end, a request that is on its way."""
 
 REFUSED = "refused"
@@ -182,6 +182,8 @@ class BoundedProtocol(FastPathProtocol):
         self._quiet_since = None
         self._stop_timer("head")
         super().on_headers_complete()
+        if self._is_dropping:
+            self._start_timer("drop", READ_SECONDS, self.transport.abort)
 
     def on_body(self, body: bytes) -> None:
         self._idle_bytes = 0
@@ -189,6 +191,8 @@ class BoundedProtocol(FastPathProtocol):
 
     def on_message_complete(self) -> None:
         self._idle_bytes = 0
+        if self._is_dropping:
+            self._stop_timer("drop")
         super().on_message_complete()
 
     def _head_bytes(self) -> int:

@@ -1,8 +1,7 @@
 """Hot routes, which handle their requests without FastAPI: a body is checked from its bytes and answered in bytes.
 
 They are declared like all others, so that models and documentation are FastAPI's. At run time they skip solving
-dependencies, ``await request.json()`` and building an answer from models; for common requests also the model of the
-body (``service.http.fast_path``). Large work leaves the event loop, and the kernel releases the GIL.
+dependencies and models of answers, for common requests (``service.http.fast_path``) that of the body too.
 """
 
 from __future__ import annotations
@@ -39,6 +38,9 @@ from tokenizer_core import StepsSpent, steps_bounded
 
 T = TypeVar("T")
 _OPENINGS = 3
+
+CHECKED_BYTES = 16 << 10
+"""Bodies up to this size are checked on the event loop; a longer one would hold it for a millisecond."""
 
 _log = logging.getLogger("tokd")
 
@@ -207,10 +209,12 @@ class JsonRoute(APIRoute):
             takes_long = True
         if takes_long:
             limits.take_work(HEAVY_BYTES, log_entry)
-            return await when_opened(limits, lambda: self._answer_large(handler, [body], log_entry))
+            return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         if answer is not None:
             return answer
         try:
+            if size > CHECKED_BYTES:
+                return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
         except ServiceError as error:
             name_mistyped(error, body, self.fields)
