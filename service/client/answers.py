@@ -175,6 +175,7 @@ class Job(AnyJob):
         phase: of a running job, ``counting``, ``merging`` or ``publishing``.
         progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         tokenizer: the hash of what it published, or ``None``.
+        artifact: its ``tokenizer``, ``name`` and ``href``, and in ``sizes`` these and the ``size`` of each other size.
     """
 
     artifact: dict[str, Any] | None

@@ -115,9 +115,10 @@ def cancel(job_id: str) -> Call[Job]:
     return Call("DELETE", job_path(job_id), Job)
 
 
-def artifact(job_id: str) -> Call[bytes]:
-    """Return the archive of what a job published, a ``tar.gz``."""
-    return Call("GET", f"{job_path(job_id)}/artifact", _bytes, accept=GZIP)
+def artifact(job_id: str, *, size: int | None = None) -> Call[bytes]:
+    """Return the archive of what a job published, a ``tar.gz``: of its ``vocab_size``, or of one of its ``sizes``."""
+    query = "" if size is None else f"?size={in_path(str(size), 'size')}"
+    return Call("GET", f"{job_path(job_id)}/artifact{query}", _bytes, accept=GZIP)
 
 
 def report(job_id: str) -> Call[dict[str, Any]]:

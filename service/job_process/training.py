@@ -38,10 +38,10 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
             newest=[_shortened(token.decode(errors="replace"), NEWEST_CHARACTERS) for token in progress.newest],
         )
 
-    directory = Path(order["directory"])
+    directory, recipe = Path(order["directory"]), Recipe.from_dict(order["recipe"])
     training = TrainingRun(
         directory / "run",
-        Recipe.from_dict(order["recipe"]),
+        recipe,
         bounds=bounds(order, directory),
         progress=send_progress,
         threads=order["threads"],
@@ -54,20 +54,20 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     made = directory / "artifacts"
     # What an attempt before left half done.
     shutil.rmtree(made, ignore_errors=True)
-    artifact = training.publish_under(made)
-    tokenizer = Tokenizer.open(artifact)
+    artifacts = training.publish_under(made)
+    # What was written is read again before it is put into place.
+    tokenizers = {path: Tokenizer.open(path) for path in set(artifacts)}
     report = _short(training.report(), order)
     messages.send(ready=True)
     watchdog.wait_to_publish()
     target = Path(order["target"])
     places = {path: put_into_place(path, target / path.name) for path in sorted(made.iterdir())}
-    published = {
-        "hash": tokenizer.hash,
-        "name": tokenizer.name,
-        "directory": places[artifact].name,
-        "report": report,
-    }
-    messages.send(published=published)
+    first, *others = [
+        {"hash": tokenizers[path].hash, "name": tokenizers[path].name, "directory": places[path].name}
+        for path in artifacts
+    ]
+    sizes = [{"size": size, **other} for size, other in zip(recipe.sizes, others, strict=True)]
+    messages.send(published={**first, "report": report, "sizes": sizes})
 
 
 def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:

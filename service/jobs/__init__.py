@@ -1,13 +1,25 @@
 """Jobs that train and that encode: the interface for routes, the lease table in SQLite or Postgres, and the worker."""
 
 from service.jobs.interface import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
-from service.jobs.job import EXTENDS_AS, Artifact, Job, JobError, JobProgress, JobRequest, JobStatus, Page, Prepared
+from service.jobs.job import (
+    EXTENDS_AS,
+    Artifact,
+    ArtifactSize,
+    Job,
+    JobError,
+    JobProgress,
+    JobRequest,
+    JobStatus,
+    Page,
+    Prepared,
+)
 from service.jobs.states import Kind, Phase, State
 from service.jobs.store import JobStore
 
 __all__ = [
     "EXTENDS_AS",
     "Artifact",
+    "ArtifactSize",
     "IdempotencyConflict",
     "Job",
     "JobError",

@@ -48,6 +48,16 @@ class JobError:
 
 
 @dataclass(frozen=True, slots=True)
+class ArtifactSize:
+    """Another vocabulary of a job: the size asked for, and hash, name and directory as of an ``Artifact``."""
+
+    size: int
+    hash: str
+    name: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """The published result of a job: a tokenizer, or token files.
 
@@ -55,12 +65,18 @@ class Artifact:
         hash: of the tokenizer, or of the manifest of token files.
         directory: its name under the directory of results of its kind.
         report: what the run has to say of it, as values that JSON has.
+        sizes: the other vocabularies of a job that trains, in the order of its settings.
     """
 
     hash: str
     name: str
     directory: str
     report: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Sequence[ArtifactSize] = ()
+
+    def __post_init__(self) -> None:
+        made = (ArtifactSize(**one) if isinstance(one, Mapping) else one for one in self.sizes)
+        object.__setattr__(self, "sizes", tuple(made))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ export interface Job {
   phase: "counting" | "merging" | "publishing" | null;
   progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null; tokens_per_byte: number | null; newest: string[] } | null;
   error: { code: string; message: string; path: string | null } | null;
-  artifact: { tokenizer: string; name: string; href: string } | null;
+  artifact: { tokenizer: string; name: string; href: string; sizes: { size: number; tokenizer: string; name: string; href: string }[] } | null;
   [field: string]: unknown;
 }
 export interface EncodeJob {
@@ -89,7 +89,7 @@ export class Tokd {
   report(id: string, options?: Options): Promise<Record<string, unknown>>;
   jobs(options?: Options): Promise<Job[]>;
   cancel(id: string, options?: Options): Promise<Job>;
-  artifact(id: string, options?: Options): Promise<Blob>;
+  artifact(id: string, options?: Options & { size?: number }): Promise<Blob>;
   events(id: string, options?: { signal?: AbortSignal }): AsyncGenerator<Job, void>;
   encodeCorpus(body: { corpus: object; tokenizer?: string; settings?: object; name?: string }, options?: Options): Promise<EncodeJob>;
   encodeJob(id: string, options?: Options): Promise<EncodeJob>;

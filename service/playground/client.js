@@ -50,7 +50,10 @@ export class Tokd {
   async jobs(options) { return (await this.get("train-job", options)).jobs; }
   async cancel(id, options) { return (await this.request("DELETE", `train-job/${encodeURIComponent(id)}`, null, options)).json(); }
   /** The archive of a job that succeeded, as a Blob. */
-  async artifact(id, options) { return (await this.request("GET", `train-job/${encodeURIComponent(id)}/artifact`, null, options)).blob(); }
+  async artifact(id, { size, ...options } = {}) {
+    const query = size === undefined ? "" : `?size=${encodeURIComponent(size)}`;
+    return (await this.request("GET", `train-job/${encodeURIComponent(id)}/artifact${query}`, null, options)).blob();
+  }
 
   /** Every change of a job until it ends; a broken connection is taken up again after the last event seen. */
   events(id, options) { return this.#changes(`train-job/${encodeURIComponent(id)}`, options); }

@@ -64,6 +64,11 @@ class TrainingSettings(BaseModel):
     vocab_size: Count = Field(
         32_000, description="Tokens in all: the bytes or characters, the special tokens and what is learned."
     )
+    sizes: list[Count] | None = Field(
+        [],
+        description="More vocabularies of the same run, at most 63, each checked as `vocab_size`; one is found by its "
+        "hash, and where the job has a name as `<name>-<size>`.",
+    )
     pattern: str | None = Field(
         "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
     )
@@ -180,12 +185,22 @@ class JobErrorAnswer(BaseModel):
     path: str | None
 
 
+class JobSizeAnswer(BaseModel):
+    """Another size that a job published."""
+
+    size: int = Field(description="As `settings.sizes` has it.")
+    tokenizer: str = Field(description="The hash; that of another size where no pair was left for a larger one.")
+    name: str
+    href: str = Field(description="Where the archive is.")
+
+
 class JobArtifactAnswer(BaseModel):
     """The published result of a job."""
 
     tokenizer: str = Field(description="The hash; the service answers with this tokenizer at once.")
     name: str
     href: str = Field(description="Where the archive is.")
+    sizes: list[JobSizeAnswer] = Field(description="One for each of `settings.sizes`, in their order.")
 
 
 class JobSummary(BaseModel):
@@ -211,6 +226,14 @@ class JobAnswer(JobSummary):
     settings: TrainingSettings
 
 
+class SizeReportAnswer(BaseModel):
+    """Another size of a run."""
+
+    wanted: int
+    vocab_size: int = Field(description="Less than wanted when no pair was left.")
+    hash: str = Field(description="Of the tokenizer.")
+
+
 class JobReport(BaseModel):
     """The report of a run."""
 
@@ -228,6 +251,9 @@ class JobReport(BaseModel):
     timeline: list[tuple[float, int]] = Field(description="Seconds, and merges made by then.")
     curve: list[tuple[int, float]] = Field(
         default_factory=list, description="Merges made, and the tokens a byte of the corpus's pieces with them."
+    )
+    sizes: list[SizeReportAnswer] = Field(
+        default_factory=list, description="The other sizes; all else is of the first."
     )
 
 

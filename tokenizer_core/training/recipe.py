@@ -30,7 +30,7 @@ from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.families import ALL_FIELDS, AnySettings, literals_of, settings_of
-from tokenizer_core.training.plans import EXTENDING, LongerVocabulary, Plan
+from tokenizer_core.training.plans import EXTENDING, MAX_SIZES, LongerVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
 
 _OF_FILES = ("format", "field", "column", "on_error")
@@ -48,11 +48,11 @@ class Recipe:
         corpus: files, or documents as strings.
         settings: of the model: ``TrainSettings`` for byte-level BPE, ``SentencePieceBpeSettings``,
             ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
-        sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run.
+        sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run, at most 63.
         extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
         extends_hash: of that tokenizer; the run refuses another one at its place.
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
-        name: of the artifact, for its manifest.
+        name: of the artifact, for its manifest; another size is called ``<name>-<size>``.
         bos, eos, pad: which of the special tokens begins a text, ends it, and fills a row; for those who ask.
         chat_template: Jinja source.
 
@@ -97,7 +97,10 @@ class Recipe:
         except (InvalidOption, InvalidArtifact) as error:
             raise _settings_error(error) from None
         if has_sizes:
+            if len(plan.sizes) == MAX_SIZES:
+                raise InvalidSettings(f"sizes is at most {MAX_SIZES - 1} sizes beside vocab_size", field="sizes")
             object.__setattr__(self, "sizes", plan.sizes)
+            self._check_names()
         if self.extends is not None and not isinstance(self.settings, TrainSettings):
             raise InvalidSettings(_ONLY_BPE, field="extends")
         if self.extends is not None and self.sizes:
@@ -214,8 +217,8 @@ class Recipe:
             return self
         return replace(self, extends_hash=Tokenizer.open(self.extends).hash)
 
-    def finished(self, tokenizer: Tokenizer) -> Tokenizer:
-        """Give a tokenizer that was learned its name and what accompanies it.
+    def finished(self, tokenizer: Tokenizer, name: str | None = None) -> Tokenizer:
+        """Give a tokenizer that was learned its name, if there is one, and what accompanies it.
 
         Raises:
             InvalidOption: it is not a tokenizer.
@@ -223,8 +226,20 @@ class Recipe:
         check_kind(tokenizer, Tokenizer, "tokenizer")
         chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
         settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
-        name = tokenizer.parts.name if self.name is None else self.name
+        name = tokenizer.parts.name if name is None else name
         return tokenizer.with_parts(replace(tokenizer.parts, name=name, settings=settings))
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of the artifacts: of ``vocab_size``, then of each of ``sizes``."""
+        return self.name, *(None if self.name is None else f"{self.name}-{size}" for size in self.sizes)
+
+    def _check_names(self) -> None:
+        try:
+            for name in filter(None, self.names):
+                check_name(name)
+        except InvalidArtifact as error:
+            raise InvalidSettings(f"another size is called <name>-<size>: {error.message}", field="name") from None
 
     def _check_hash(self, hash: str) -> None:
         check_unicode(hash, "extends_hash")

@@ -12,6 +12,15 @@ _LONGEST = 20
 
 
 @dataclass(frozen=True, slots=True)
+class SizeReport:
+    """Another size of a run: the tokens asked for, those that there are, and the hash of the tokenizer."""
+
+    wanted: int
+    vocab_size: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingReport:
     """The counted corpus and the learned merges of a run, in numbers.
 
@@ -29,6 +38,7 @@ class TrainingReport:
         seconds: spent on merging, over all attempts.
         timeline: seconds and merges made.
         curve: merges made, and the tokens a byte of the counted pieces with them.
+        sizes: the other sizes of the run; all else is told of ``vocab_size``.
     """
 
     hash: str
@@ -45,6 +55,7 @@ class TrainingReport:
     seconds: float
     timeline: tuple[tuple[float, int], ...]
     curve: tuple[tuple[int, float], ...] = ()
+    sizes: tuple[SizeReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that JSON has."""

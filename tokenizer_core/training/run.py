@@ -44,7 +44,7 @@ from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
-from tokenizer_core.training.report import TrainingReport, longest_tokens
+from tokenizer_core.training.report import SizeReport, TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
 from tokenizer_core.training.sorted_counts import read_header, spills_for
 
@@ -179,7 +179,8 @@ class TrainingRun:
     def tokenizers(self) -> list[Tokenizer]:
         """Return the tokenizer of ``vocab_size``, then one for each of ``sizes``."""
         learned, log = self._finished
-        return [self._recipe.finished(one) for one in self._plan.tokenizers(learned, log.corpus)]
+        made = self._plan.tokenizers(learned, log.corpus)
+        return [self._recipe.finished(one, name) for one, name in zip(made, self._recipe.names, strict=True)]
 
     def publish(self, target: str | Path) -> Tokenizer:
         """Write the artifact directory, and one for each of ``sizes`` beside it; return the tokenizer.
@@ -188,7 +189,7 @@ class TrainingRun:
         """
         target = place_of(target, "target")
         made = self._made()
-        self._put(made, self._places(target), self._recipe.name)
+        self._put(made, self._places(target), self._recipe.names)
         return made[0]
 
     def in_the_way(self, target: str | Path) -> list[Path]:
@@ -203,27 +204,29 @@ class TrainingRun:
         made = self.tokenizers() if is_merged else [None] * len(places)
         return [
             place
-            for place, tokenizer in zip(places, made, strict=True)
-            if os.path.lexists(place)
-            and (tokenizer is None or not holds(place, tokenizer.parts, name=self._recipe.name))
+            for place, tokenizer, name in zip(places, made, self._recipe.names, strict=True)
+            if os.path.lexists(place) and (tokenizer is None or not holds(place, tokenizer.parts, name=name))
         ]
 
-    def publish_under(self, root: str | Path) -> Path:
-        """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return the first.
+    def publish_under(self, root: str | Path) -> list[Path]:
+        """Write the artifact directory ``root/<hash>[-<name>]``, and one for each of ``sizes``; return all of them.
 
         What is there already is left alone: the same tokenizer is published once, however often this is called. Where
-        several sizes make the same tokenizer, because no pair was left for a larger one, the first is published.
+        several sizes make the same tokenizer and have no name, because no pair was left for a larger one, the first is
+        published.
         """
         root = place_of(root, "root")
         made = self._made()
-        places = [root / self._directory_name(tokenizer) for tokenizer in made]
-        self._put(made, places, self._recipe.name or "trained")
-        return places[0]
+        digits = [one.hash.removeprefix("sha256:") for one in made]
+        names = self._recipe.names
+        places = [root / "-".join(filter(None, named)) for named in zip(digits, names, strict=True)]
+        self._put(made, places, [name or "trained" for name in names])
+        return places
 
     def report(self) -> TrainingReport:
         """Say what was counted and learned."""
         learned, log = self._finished
-        tokenizer = self.tokenizers()[0]
+        tokenizer, *others = self.tokenizers()
         sums = sorted_counts.sums([self._counts_directory / name for name in self._names()])
         return TrainingReport(
             hash=tokenizer.hash,
@@ -240,6 +243,10 @@ class TrainingRun:
             seconds=log.seconds,
             timeline=tuple(log.timeline),
             curve=tuple(log.curve),
+            sizes=tuple(
+                SizeReport(wanted, one.vocab_size, one.hash)
+                for wanted, one in zip(self._recipe.sizes, others, strict=True)
+            ),
         )
 
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
@@ -366,10 +373,6 @@ class TrainingRun:
     def _places(self, target: Path) -> list[Path]:
         return [target, *(target.with_name(f"{target.name}-{size}") for size in self._recipe.sizes)]
 
-    def _directory_name(self, tokenizer: Tokenizer) -> str:
-        digest = tokenizer.hash.removeprefix("sha256:")
-        return digest if self._recipe.name is None else f"{digest}-{self._recipe.name}"
-
     def _made(self) -> list[Tokenizer]:
         """Return the tokenizers, and report while they are made."""
         self.merge()
@@ -377,10 +380,10 @@ class TrainingRun:
         reporter.report()
         return reporter.run(self.tokenizers)
 
-    def _put(self, made: Sequence[Tokenizer], places: Sequence[Path], name: str | None) -> None:
+    def _put(self, made: Sequence[Tokenizer], places: Sequence[Path], names: Sequence[str | None]) -> None:
         """Write artifacts that do not stand in their places; of several for one place the first."""
         reporter = self._publishing()
-        for done, (tokenizer, place) in enumerate(zip(made, places, strict=True), 1):
+        for done, (tokenizer, place, name) in enumerate(zip(made, places, names, strict=True), 1):
             is_first = place not in places[: done - 1]
             if is_first and not reporter.run(partial(holds, place, tokenizer.parts, name=name)):
                 reporter.run(partial(tokenizer.save, place, name=name))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from service.jobs import EXTENDS_AS, Job, JobStatus
+from service.jobs import EXTENDS_AS, Artifact, Job, JobStatus
 from service.routes.jobs.answers import common_fields
 from service.routes.jobs.kind import job_path
 from service.schemas.training import TrainingSettings
@@ -18,8 +18,7 @@ def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
     learned = progress and {"tokens_per_byte": progress.tokens_per_byte, "newest": list(progress.newest)}
     return common | {
         "progress": learned and common["progress"] | learned,
-        "artifact": artifact
-        and {"tokenizer": artifact.hash, "name": artifact.name, "href": f"{job_path(job, root)}/artifact"},
+        "artifact": artifact and _artifact(artifact, f"{job_path(job, root)}/artifact"),
     }
 
 
@@ -28,6 +27,14 @@ def job_answer(job: Job, root: str) -> dict[str, Any]:
     settings = {name: value for name, value in job.recipe.items() if name in TrainingSettings.model_fields}
     settings["extends"] = _extended(job.recipe)
     return {**job_summary(job, root), "owner": job.owner, "settings": settings}
+
+
+def _artifact(artifact: Artifact, href: str) -> dict[str, Any]:
+    sizes = [
+        {"size": one.size, "tokenizer": one.hash, "name": one.name, "href": f"{href}?size={one.size}"}
+        for one in artifact.sizes
+    ]
+    return {"tokenizer": artifact.hash, "name": artifact.name, "href": href, "sizes": sizes}
 
 
 def _extended(recipe: Mapping[str, Any]) -> str | None:

@@ -7,14 +7,14 @@ import tarfile
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import orjson
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
-from service.jobs import Artifact, JobStatus, Kind
+from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.trained_tokenizers import trained_directory
 from service.routes.jobs.access import Access, caller
@@ -30,13 +30,15 @@ _LEVEL = 6
 _GZIP = 16 + zlib.MAX_WBITS
 """A gzip frame; zlib writes no time and no name into its head."""
 
+Size = Annotated[int | None, Query(description="One of the settings' `sizes`; by default the `vocab_size`.")]
+
 _CONTENT = {"application/gzip": {"schema": {"type": "string", "format": "binary"}}}
 
 
-async def job_artifact(request: Request, server: Server, access: Access, id: JobId) -> Response:
+async def job_artifact(request: Request, server: Server, access: Access, id: JobId, size: Size = None) -> Response:
     """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
     job = await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)
-    artifact = published(job)
+    artifact = of_size(published(job), size)
     place = trained_directory(server.settings) / artifact.directory
     blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
     first = await access.run(next, blocks)
@@ -75,6 +77,22 @@ def published(job: JobStatus) -> Artifact:
         way = "submit it again" if job.has_ended else "wait until it has succeeded"
         raise ServiceError("no_artifact", f"the job is {job.state} and has no artifact; {way}")
     return job.artifact
+
+
+def of_size(artifact: Artifact, size: int | None) -> Artifact | ArtifactSize:
+    """Return the artifact of another size.
+
+    Errors:
+        ``invalid_value``: the job made none of this size.
+    """
+    if size is None:
+        return artifact
+    for one in artifact.sizes:
+        if one.size == size:
+            return one
+    made = ", ".join(str(one.size) for one in artifact.sizes) or "none"
+    detail = f"size is one of the job's settings.sizes ({made}), or left away for its vocab_size; {size} is neither"
+    raise ServiceError("invalid_value", detail, "query size")
 
 
 def verified_files(place: Path, hash: str) -> dict[str, str]:

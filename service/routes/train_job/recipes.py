@@ -58,9 +58,11 @@ class TrainingRecipes:
             ``invalid_settings``, ``tokenizer_not_found``, ``artifact_damaged``, ``body_too_large``; ``path`` names the
             field.
         """
-        if settings.vocab_size > self._max_vocab_size:
-            detail = f"vocab_size is at most {self._max_vocab_size} on this server, not {settings.vocab_size}"
-            raise ServiceError("invalid_settings", detail, "settings.vocab_size")
+        sizes = {f"sizes[{index}]": size for index, size in enumerate(settings.sizes or ())}
+        for field, size in {"vocab_size": settings.vocab_size, **sizes}.items():
+            if size > self._max_vocab_size:
+                detail = f"{field} is at most {self._max_vocab_size} on this server, not {size}"
+                raise ServiceError("invalid_settings", detail, f"settings.{field}")
         sent = settings.model_dump(exclude_unset=True)
         # Null is as if it were not sent, but for the pattern, which then cuts nothing.
         given = {name: value for name, value in sent.items() if value is not None or name == "pattern"}

@@ -49,7 +49,7 @@ sys.addaudithook(count_down)
 run = TrainingRun(folder + "/run", Recipe.from_dict(json.loads(sys.argv[4])), shard_bytes=1, memory=int(sys.argv[5]))
 run.count()
 run.merge()
-run.publish_under(folder + "/artifacts")
+run.publish_under(folder + "/artifacts")[0]
 print(events)
 """
 
@@ -87,7 +87,7 @@ def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(
         run = TrainingRun(folder / "run", Recipe.from_dict(recipe), shard_bytes=1, memory=memory)
         run.count()
         run.merge()
-        published = run.publish_under(folder / "artifacts")
+        published = run.publish_under(folder / "artifacts")[0]
         assert published.name == expected.name
         assert contents(published) == contents(expected), moment
         assert [path.name for path in (folder / "artifacts").iterdir()] == [expected.name], moment

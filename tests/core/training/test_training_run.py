@@ -130,14 +130,14 @@ def test_a_run_is_published_once_under_its_hash(tmp_path: Path, shards: Path) ->
     run = TrainingRun(tmp_path / "run", recipe(shards, name="mine", sizes=[300]))
     run.count()
     run.merge()
-    first = run.publish_under(tmp_path / "artifacts")
+    first = run.publish_under(tmp_path / "artifacts")[0]
     before = {path: path.stat().st_ino for path in (tmp_path / "artifacts").iterdir()}
-    assert run.publish_under(tmp_path / "artifacts") == first
+    assert run.publish_under(tmp_path / "artifacts")[0] == first
     assert {path: path.stat().st_ino for path in (tmp_path / "artifacts").iterdir()} == before
     assert first.name == f"{Tokenizer.open(first).hash.removeprefix('sha256:')}-mine"
     assert len(before) == 2
     (first / "tokenizer.json").write_bytes(b"damaged")
-    assert run.publish_under(tmp_path / "artifacts") == first
+    assert run.publish_under(tmp_path / "artifacts")[0] == first
     assert Tokenizer.open(first).vocab_size == 500
 
 
@@ -145,10 +145,10 @@ def test_sizes_beyond_an_exhausted_corpus_are_published_once(tmp_path: Path) -> 
     exhausted = Recipe.from_dict({"corpus": {"texts": ["low low"]}, "vocab_size": 300, "sizes": [5000, 10000]})
     told: list[Progress] = []
     run = TrainingRun(tmp_path / "run", exhausted, progress=told.append)
-    place = run.publish_under(tmp_path / "artifacts")
+    place = run.publish_under(tmp_path / "artifacts")[0]
     assert Tokenizer.open(place).provenance["settings"]["vocab_size"] == 300
     before = place.stat().st_ino
-    assert run.publish_under(tmp_path / "artifacts") == place
+    assert run.publish_under(tmp_path / "artifacts")[0] == place
     assert place.stat().st_ino == before
     assert [path.name for path in (tmp_path / "artifacts").iterdir()] == [place.name]
     assert (told[-1].done, told[-1].total) == (3, 3)
@@ -178,12 +178,12 @@ def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, sh
     template = "{% for message in messages %}{{ message.content }}<|end|>{% endfor %}"
     run = TrainingRun(tmp_path / "run", recipe(shards, eos="<|end|>", chat_template=template))
     run.merge()
-    place = run.publish_under(tmp_path / "artifacts")
+    place = run.publish_under(tmp_path / "artifacts")[0]
     tokenizer = Tokenizer.open(place)
     assert tokenizer.settings.eos == "<|end|>"
     assert tokenizer.render_chat([{"role": "user", "content": "hi"}]).text == "hi<|end|>"
     before = place.stat().st_ino
-    assert run.publish_under(tmp_path / "artifacts").stat().st_ino == before
+    assert run.publish_under(tmp_path / "artifacts")[0].stat().st_ino == before
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_a_template_and_roles_are_published_with_the_artifact(tmp_path: Path, sh
 )
 def test_what_goes_with_the_same_ids_is_published_anew(tmp_path: Path, shards: Path, other: dict[str, Any]) -> None:
     asked = {"eos": "<|end|>"}
-    place = TrainingRun(tmp_path / "run", recipe(shards, **asked)).publish_under(tmp_path / "artifacts")
+    place = TrainingRun(tmp_path / "run", recipe(shards, **asked)).publish_under(tmp_path / "artifacts")[0]
     run = TrainingRun(tmp_path / "run", recipe(shards, **(asked | other)))
-    assert run.publish_under(tmp_path / "artifacts") == place
-    assert contents(place) == contents(run.publish_under(tmp_path / "elsewhere"))
+    assert run.publish_under(tmp_path / "artifacts")[0] == place
+    assert contents(place) == contents(run.publish_under(tmp_path / "elsewhere")[0])
 
 
 def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

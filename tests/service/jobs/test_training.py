@@ -52,7 +52,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undisturbed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifact of a run that nobody disturbs."""
     directory = tmp_path_factory.mktemp("undisturbed")
-    return TrainingRun(directory / "run", Recipe.from_dict(recipe(corpus))).publish_under(directory / "made")
+    return TrainingRun(directory / "run", Recipe.from_dict(recipe(corpus))).publish_under(directory / "made")[0]
 
 
 def recipe(corpus: Path) -> dict[str, Any]:

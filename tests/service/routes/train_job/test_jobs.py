@@ -56,6 +56,7 @@ def test_jobs_are_listed_newest_first_page_by_page(board: Board) -> None:
 
 EVERY: dict[str, Any] = {
     "model": "bpe",
+    "sizes": [300, 500],
     "vocab_size": 270,
     "pattern": "gpt2",
     "normalizer": ["nfc"],
@@ -121,10 +122,10 @@ def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, 
     told = board.submit({**BODY, "settings": settings})
     assert {name: told["settings"][name] for name in settings} == settings
     if "extends" in settings:
-        of_any = {"bos", "eos", "pad", "chat_template", "replace_invalid"}
+        of_any = {"sizes", "bos", "eos", "pad", "chat_template", "replace_invalid"}
         assert told["settings"].keys() == settings.keys() | of_any
     else:
-        beside = {"extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
+        beside = {"sizes", "extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
         model = SENTENCEPIECE if "style" in settings else settings.get("model", "bpe")
         assert told["settings"].keys() == {*FIELDS[model], "model"} | beside
     where = f"/train-job/{told['id']}"
@@ -232,6 +233,7 @@ def test_failed_job_tells_why_and_succeeded_one_where_its_artifact_is(board: Boa
         "tokenizer": "sha256:" + "0" * 64,
         "name": "mine",
         "href": f"/train-job/{done}/artifact",
+        "sizes": [],
     }
     assert told["finished_at"] is not None
     failed = board.submit()["id"]

@@ -61,7 +61,7 @@ def test_directory_that_cannot_be_written_is_told_as_such(
 def test_settings_are_those_of_the_library() -> None:
     core = Recipe.from_dict({"corpus": {"texts": ["a"]}}).to_dict()
     ours = TrainingSettings.model_validate({}).model_dump()
-    others = ("corpus", "sizes", "name", "extends_hash")
+    others = ("corpus", "name", "extends_hash")
     of_other_models = {name for name in ALL_FIELDS if name not in FIELDS["bpe"]}
     assert ours == {name: value for name, value in core.items() if name not in others} | dict.fromkeys(of_other_models)
 
@@ -231,7 +231,7 @@ def test_tokenizer_can_be_extended_by_name(board: Board) -> None:
 @pytest.mark.parametrize("as_form", [False, True])
 def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path, *, named: bool, as_form: bool) -> None:
     recipe = Recipe.from_dict({"corpus": {"texts": TEXTS}, "vocab_size": 260, "name": "first"})
-    place = TrainingRun(tmp_path / "run", recipe).publish_under(board.trained)
+    place = TrainingRun(tmp_path / "run", recipe).publish_under(board.trained)[0]
     settings = {"extends": f"{'first@' if named else ''}{Tokenizer.open(place).hash}", "vocab_size": 262}
     if as_form:
         parts = ("settings", None, json.dumps(settings).encode()), ("corpus", "a.txt", b"new newer")
