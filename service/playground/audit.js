@@ -1,6 +1,7 @@
 /** The view of an audit: its points with their evidence, of a tokenizer that is loaded or of a file. */
 
 import { byId, h, said, tell } from "./dom.js";
+import { readable } from "./readable.js";
 
 const SIGNS = { passed: "✓", failed: "✗", not_applicable: "–" };
 let app, audited = null;
@@ -47,7 +48,7 @@ async function run(control, what, check) {
       "li", { class: point.status },
       h("details", {},
         h("summary", {}, h("span", { class: "sign", "aria-label": point.status.replace("_", " "), role: "img" }, SIGNS[point.status]), ` ${point.name}`, h("span", { class: "hint" }, point.summary)),
-        h("pre", { tabindex: "0" }, JSON.stringify(point.evidence, null, 1))),
+        h("pre", { tabindex: "0" }, readable(JSON.stringify(point.evidence)))),
     )));
   } catch (error) {
     byId("audit-verdict").textContent = "";

@@ -20,7 +20,7 @@ export function bars(groups, series) {
   const head = h("tr", {}, h("th", { scope: "col" }, "language"), ...series.map((name) => h("th", { scope: "col" }, name)));
   const rows = groups.map(([label, values]) => h("tr", {}, h("th", { scope: "row" }, label), ...values.map((value) => h("td", {}, number.format(value)))));
   const legend = h("p", { class: "legend" }, ...series.map((name, index) => h("span", {}, h("i", { class: `bar s${index}` }), name)));
-  return [legend, list, h("table", { class: "for-readers" }, h("thead", {}, head), h("tbody", {}, ...rows))];
+  return [legend, list, h("div", { class: "for-readers" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)))];
 }
 
 /** Draw a line through points `[x, y]`, with what its axes are. */

@@ -1,6 +1,7 @@
 /** The view of a chat: who wrote what, and what is trained on. */
 
 import { byId, h, number, said, tell } from "./dom.js";
+import { drawable, guard, put, textOf } from "./field.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
 import { asChatInPython, asCurl, block } from "./snippets.js";
@@ -12,6 +13,8 @@ const FIRST = [
   { role: "user", content: "What is a token? <|im_end|>" },
   { role: "assistant", content: "A piece of text with a number." },
 ];
+/** More characters of a chat are not drawn. */
+const MOST = 50_000;
 const latest = new Latest();
 let app, messages = FIRST;
 
@@ -48,15 +51,18 @@ function list() {
     role.value = message.role;
     role.addEventListener("change", () => change(index, { role: role.value }));
     const content = h("textarea", { rows: "2", spellcheck: "false", "aria-label": `Content of message ${index + 1}` });
-    content.value = message.content;
-    content.addEventListener("input", () => change(index, { content: content.value }));
+    const box = h("div", { class: "message" }, content);
+    guard(content);
+    put(content, message.content);
+    content.addEventListener("input", () => change(index, { content: textOf(content) }));
     const remove = h("button", { type: "button", "aria-label": `Remove message ${index + 1}`, onclick: () => {
       messages = messages.toSpliced(index, 1);
       list();
       show();
       byId("add-message").focus();
     } }, "Remove");
-    return h("div", { class: "message" }, h("div", { class: "row" }, role, remove), content);
+    box.prepend(h("div", { class: "row" }, role, remove));
+    return box;
   }));
 }
 
@@ -83,8 +89,8 @@ export function show() {
   latest.run(async () => {
     const body = { messages, tools: json("tools", "Tools"), template_args: json("arguments", "Template arguments"), add_generation_prompt: byId("generation").checked || undefined, tokenizer: app.tokenizer };
     const parts = ["ids", "count", "spans", "assistant_mask", "labels", "reserved_literals"];
-    const [rendered, encoded] = await Promise.all([app.client.render(body), app.client.encode({ ...body, return: parts })]);
-    return [body, rendered, encoded];
+    const rendered = await app.client.render(body);
+    return [body, rendered, await app.client.encode({ ...body, return: parts })];
   }, draw, (error) => {
     if (!app.failed(error)) tell(byId("chat-error"), said(error));
   });
@@ -93,13 +99,14 @@ export function show() {
 function draw([body, rendered, encoded]) {
   tell(byId("chat-error"), null);
   // Spans are in characters; a string of JavaScript is in halves of them.
-  const characters = [...rendered.text];
+  const all = [...rendered.text];
+  const characters = all.slice(0, MOST);
   const authors = Array(characters.length).fill("template");
   for (const { message, start, end, field } of rendered.spans) {
     authors.fill(message === null ? field.split(/[.[]/)[0] : body.messages[message].role, start, end);
   }
   const marks = characters.map(() => new Set());
-  const mark = (name, [start, end]) => { for (let at = start; at < end; at++) marks[at].add(name); };
+  const mark = (name, [start, end]) => { for (let at = start; at < Math.min(end, characters.length); at++) marks[at].add(name); };
   encoded.reserved_literals.forEach(({ start, end }) => mark("literal", [start, end]));
   encoded.spans.forEach((span, index) => {
     if (byId("mask").checked && encoded.assistant_mask[index]) mark("masked", span);
@@ -112,13 +119,14 @@ function draw([body, rendered, encoded]) {
   for (let at = 1; at <= characters.length; at++) {
     if (at < characters.length && key(at) === key(start)) continue;
     const run = h("span", { class: key(start), title: authors[start] });
-    for (const [text, isMark] of visibleParts(characters.slice(start, at).join(""), false)) {
+    for (const [text, isMark] of visibleParts(drawable(characters.slice(start, at).join("")), false)) {
       run.append(isMark ? h("span", { class: "mark" }, text) : h("bdi", {}, text));
       if (text === "↵") run.append("\n");
     }
     root.append(run);
     start = at;
   }
+  if (all.length > MOST) root.append(h("span", { class: "author-template" }, `… ${number.format(all.length - MOST)} characters more`));
   const seen = new Set(authors.map((author, at) => key(at).split(" ")[0]));
   const names = [...seen].map((each) => h("span", { class: each }, each.replace("author-", "")));
   if (encoded.reserved_literals.length) names.push(h("span", { class: "literal" }, "reserved literal, taken as text"));

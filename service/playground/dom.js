@@ -35,8 +35,23 @@ export function said(error) {
   return error.code ? `${error.message}${error.path ? ` (${error.path})` : ""}` : String(error.message ?? error);
 }
 
+/** Copy a text. Browsers give the clipboard's interface to secure pages alone, which one of http elsewhere than here is not. */
 export async function copy(text) {
-  await navigator.clipboard.writeText(text);
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = h("textarea", { "aria-hidden": "true" });
+  field.value = text;
+  const focused = document.activeElement;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+  focused.focus();
 }
 
-export const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+/** Numbers with commas and at most two decimals. A format of `Intl` would take as long to make as the rest of the page. */
+export const number = {
+  format(value) {
+    const [whole, decimals] = String(Math.round(value * 100) / 100).split(".");
+    return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (decimals ? `.${decimals}` : "");
+  },
+};

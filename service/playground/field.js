@@ -29,9 +29,12 @@ export function guard(field) {
   });
 }
 
+/** What of a text can be laid out. */
+export const drawable = (text) => text.replace(ALL, "$1…");
+
 /** Set a field's text. */
 export function put(field, text) {
-  field.value = text.replace(ALL, "$1…");
+  field.value = drawable(text);
   held.set(field, { shown: field.value, text });
 }
 

@@ -7,11 +7,13 @@ import { framesOf } from "./frames.js";
 import { visible } from "./visible.js";
 
 const latest = new Latest();
-let app, pieces = [], chosen = 0, frames = [], at = 0;
+let app, pieces = [], chosen = 0, frames = [], at = 0, linked = 0;
 
 export function create(given) {
   app = given;
   byId("merge-text").value = app.state.merge ?? "lower";
+  chosen = Number(app.state.piece) || 0;
+  linked = Number(app.state.step) || 0;
   byId("merge-text").addEventListener("input", () => show());
   byId("presets").addEventListener("click", (event) => {
     if (event.target.tagName !== "BUTTON") return;
@@ -51,7 +53,8 @@ function choose(index) {
   byId("steps-bar").hidden = frames.length < 2;
   byId("step").max = Math.max(0, frames.length - 1);
   byId("step-table").replaceChildren(...(pieces.length ? [tableOf(pieces[index])] : []));
-  go(0);
+  go(linked);
+  linked = 0;
 }
 
 function go(step) {
@@ -60,14 +63,13 @@ function go(step) {
   byId("step-back").disabled = byId("step-first").disabled = at <= 0;
   byId("step-on").disabled = byId("step-last").disabled = at >= frames.length - 1;
   const frame = frames[at];
+  writeFragment({ piece: chosen ? String(chosen) : "", step: at ? String(at) : "" });
   byId("step-told").textContent = frame ? frame.told : "";
   byId("symbols").replaceChildren(...(frame?.symbols ?? []).map((symbol, index) => h(
     "span", { class: `token c${index % 6}${symbol.isNew ? " new" : ""}${symbol.isOpen ? " open" : ""}` },
     h("bdi", {}, symbol.text), symbol.id === null ? null : h("small", {}, String(symbol.id)),
   )));
-  byId("step-table").querySelectorAll("tr[data-step]").forEach((row) => {
-    row.classList.toggle("now", Number(row.dataset.step) === at);
-  });
+  byId("step-table").querySelectorAll("tbody tr").forEach((row, index) => row.classList.toggle("now", index === frame?.row));
 }
 
 function tableOf(piece) {
@@ -91,6 +93,6 @@ function tableOf(piece) {
 
 function table(names, rows, isChosen = () => false) {
   if (!rows.length) return h("p", { class: "hint" }, "There is nothing to merge.");
-  const line = (row, index) => h("tr", { "data-step": index + 1, class: isChosen(row) ? "chosen" : null }, ...row.map((value) => h("td", {}, h("bdi", {}, String(value)))));
+  const line = (row) => h("tr", { class: isChosen(row) ? "chosen" : null }, ...row.map((value) => h("td", {}, h("bdi", {}, String(value)))));
   return h("table", {}, h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows.map(line)));
 }

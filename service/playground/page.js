@@ -123,6 +123,9 @@ byId("key-form").addEventListener("submit", (event) => {
   begin();
 });
 
+// A link that is opened in a tab with this page changes its address alone.
+addEventListener("hashchange", () => location.reload());
+
 for (const view of Object.values(VIEWS)) view.create(app);
 choose(app.state.view);
 begin();

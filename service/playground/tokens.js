@@ -21,10 +21,15 @@ export function create(given) {
   policy = MEANINGS.some(([name]) => name === app.state.special) ? app.state.special : "reject";
   guard(byId("text"));
   put(byId("text"), app.state.text ?? FIRST);
+  byId("framed").checked = app.state.framed === "1";
+  byId("whitespace").checked = app.state.spaces !== "0";
   view = new TokenView(byId("token-list"), detail);
   byId("text").addEventListener("input", show);
   byId("framed").addEventListener("change", show);
-  byId("whitespace").addEventListener("change", () => view.show(found.tokens, { spaces: byId("whitespace").checked }));
+  byId("whitespace").addEventListener("change", () => {
+    writeFragment({ spaces: byId("whitespace").checked ? "" : "0" });
+    view.show(found.tokens, { spaces: byId("whitespace").checked });
+  });
   byId("copy-ids").addEventListener("click", async () => {
     await copy(`[${found.tokens.map((token) => token.id).join(", ")}]`);
     byId("copied").textContent = "Copied";
@@ -34,7 +39,7 @@ export function create(given) {
 
 export function show() {
   const text = textOf(byId("text"));
-  writeFragment({ text, special: policy === "reject" ? "" : policy });
+  writeFragment({ text, special: policy === "reject" ? "" : policy, framed: byId("framed").checked ? "1" : "" });
   byId("copied").textContent = "";
   latest.run(
     async () => [text, await app.client.offsets({
@@ -54,7 +59,8 @@ function draw(text, { ids, spans, tokenizer }) {
   const characters = [...text].length;
   const rows = [
     ["tokens", ids.length], ["characters", characters], ["bytes", found.bytes],
-    ["characters a token", ids.length ? characters / ids.length : 0], ["bytes a token", ids.length ? found.bytes / ids.length : 0],
+    ["tokens a character", characters ? ids.length / characters : 0], ["tokens a byte", found.bytes ? ids.length / found.bytes : 0],
+    ["bytes a token", ids.length ? found.bytes / ids.length : 0],
   ];
   byId("numbers").replaceChildren(...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number.format(value)))));
   byId("ids").value = ids.length <= MOST_IDS ? ids.join(" ") : "";

@@ -4,21 +4,28 @@ import { line } from "./chart.js";
 import * as compare from "./compare.js";
 import { byId, h, number, said, tell } from "./dom.js";
 import { guard, put, textOf } from "./field.js";
+import { writeFragment } from "./fragment.js";
 import { visible } from "./visible.js";
 
 const SHOWN = 24;
 const BPE = "bpe";
 const MODELS = { bpe: "byte-level BPE", wordpiece: "WordPiece", unigram: "Unigram", word: "words", character: "characters" };
-let app, job = null, watching = null, curve = [];
+let app, job = null, followed = null, watching = null, curve = [];
 
 export function create(given) {
   app = given;
+  followed = app.state.job ?? null;
+  byId("vocab-size").value = app.state.size ?? "512";
+  if (app.state.pattern) byId("pattern").value = app.state.pattern;
   guard(byId("corpus"));
   byId("train-form").addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
   });
-  byId("model").addEventListener("change", () => { byId("pattern-part").hidden = model() !== BPE; });
+  byId("train-form").addEventListener("change", () => {
+    showPattern();
+    writeFragment({ model: model(), pattern: byId("pattern").value, size: byId("vocab-size").value });
+  });
   byId("cancel").addEventListener("click", () => attempt(async () => app.client.cancel(job.id)));
   byId("corpus-files").addEventListener("change", (event) => take(event.target.files));
   byId("corpus").addEventListener("drop", (event) => {
@@ -28,14 +35,22 @@ export function create(given) {
   });
 }
 
-/** Offer the models that this server trains, which its own description lists. */
+/** Offer the models that this server trains, which its own description lists, and take up a job that a link names. */
 export async function show() {
+  if (followed && !watching) watch(followed);
   if (byId("model").options.length) return;
   const document = await attempt(() => app.description());
   const choices = choicesOf(document?.components.schemas.TrainingSettings?.properties.model ?? {}, document);
   byId("model").replaceChildren(...choices.map((name) => h("option", { value: name }, MODELS[name] ?? name)));
-  if (choices.includes(BPE)) byId("model").value = BPE;
+  const chosen = [app.state.model, BPE].find((name) => choices.includes(name));
+  if (chosen) byId("model").value = chosen;
   byId("model-part").hidden = choices.length < 2;
+  showPattern();
+}
+
+/** Of the models, byte-level BPE alone is cut by a pattern that is chosen. */
+function showPattern() {
+  byId("pattern-part").hidden = model() !== BPE;
 }
 
 /** The values that a field of an OpenAPI document may have. */
@@ -74,18 +89,28 @@ async function submit() {
   };
   const submitted = await attempt(() => app.client.train(body));
   if (!submitted) return;
+  const following = watch(submitted.id);
+  draw(submitted);
+  await following;
+}
+
+/** Show a job until it ends, from its beginning: a server that went away on the way is asked again when it is back. */
+async function watch(id) {
   watching?.abort();
-  watching = new AbortController();
+  const own = new AbortController();
+  watching = own;
+  followed = id;
+  writeFragment({ job: id });
   curve = [];
   byId("job").hidden = false;
   byId("job-result").replaceChildren();
   byId("job-chart").replaceChildren();
-  draw(submitted);
-  const { signal } = watching;
-  await attempt(async () => {
-    for await (const next of app.client.events(submitted.id, { signal })) draw(next);
+  const isDone = await attempt(async () => {
+    for await (const next of app.client.events(id, { signal: own.signal })) draw(next);
     if (job.state === "succeeded") await finish();
+    return true;
   });
+  if (!isDone && watching === own) watching = null;
 }
 
 function draw(next) {
@@ -139,7 +164,7 @@ async function finish() {
   } }, "Compare with the chosen tokenizer");
   // Of nothing the browser itself would make the word null.
   byId("job-result").replaceChildren(...[
-    h("p", {}, `${number.format(report.vocab_size)} tokens${report.merges ? `, ${number.format(report.merges)} merges` : ""} in ${number.format(report.seconds)} s; ${number.format(count / bytes)} tokens a byte of this corpus.`),
+    h("p", {}, `${number.format(report.vocab_size)} tokens${report.merges ? `, ${number.format(report.merges)} merges` : ""} in ${number.format(report.seconds)} s${bytes ? `; ${number.format(count / bytes)} tokens a byte of this corpus` : ""}.`),
     report.vocab_size < report.wanted ? h("p", {}, `The corpus has no more, so it is smaller than the ${number.format(report.wanted)} tokens that were wanted.`) : null,
     h("h3", {}, "The newest tokens"),
     h("p", { class: "tokens" }, ...coloured(newest)),
