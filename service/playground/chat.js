@@ -127,8 +127,8 @@ function draw([body, rendered, encoded]) {
     start = at;
   }
   if (all.length > MOST) root.append(h("span", { class: "author-template" }, `… ${number.format(all.length - MOST)} characters more`));
-  const seen = new Set(authors.map((author, at) => key(at).split(" ")[0]));
-  const names = [...seen].map((each) => h("span", { class: each }, each.replace("author-", "")));
+  const seen = new Map(authors.map((author, at) => [author, key(at).split(" ")[0]]));
+  const names = [...seen].map(([author, colour]) => h("span", { class: colour }, author));
   if (encoded.reserved_literals.length) names.push(h("span", { class: "literal" }, "reserved literal, taken as text"));
   if (byId("mask").checked) names.push(h("span", { class: "masked" }, "assistant mask"));
   if (byId("labels").checked) names.push(h("span", { class: "labelled" }, "trained on"));

@@ -89,6 +89,19 @@ def test_ids_are_copied_in_one_click(server: Server, open_page: OpenPage) -> Non
     assert json.loads(page.evaluate("navigator.clipboard.readText()")) == [13692, 11, 6548]
 
 
+def test_ids_are_copied_where_the_browser_gives_no_clipboard(server: Server, open_page: OpenPage) -> None:
+    """As over http from another machine, where a page is no secure one."""
+    page = open_page(server.url, permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#text").fill("Hello, world")
+    tokens_are(page, 3)
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    page.locator("#copy-ids").click()
+    expect(page.locator("#copied")).to_have_text("Copied")
+    expect(page.locator("#copy-ids")).to_be_focused()
+    page.evaluate("delete navigator.clipboard")
+    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == [13692, 11, 6548]
+
+
 HOSTILE = {
     "markup": "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>",
     "direction": "a\u202eb\u2066c\u200f d\u2069",

@@ -87,6 +87,24 @@ def test_a_job_is_submitted_watched_compared_and_downloaded(
     expect(page.locator("#compare-columns article")).to_have_count(2)
 
 
+def test_files_are_chosen_or_dropped_as_a_corpus(server: Server, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text(f"text of {name}", "utf-8")
+    page.locator("#corpus-files").set_input_files([tmp_path / "one.txt", tmp_path / "two.txt"])
+    expect(page.locator("#corpus")).to_have_value("text of one.txt\ntext of two.txt")
+    dropped = page.evaluate_handle(
+        """text => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "marks.txt"));
+          return data;
+        }""",
+        "a" + "\u0301" * 1_000_000,
+    )
+    page.dispatch_event("#corpus", "drop", {"dataTransfer": dropped})
+    expect(page.locator("#corpus + [role=status]")).to_contain_text("left out of this field")
+
+
 def fill_corpus(page: Page, words: int, tokens: int) -> None:
     page.evaluate(
         """words_wanted => {
@@ -224,6 +242,44 @@ def test_no_view_has_a_serious_finding_of_accessibility(
     page.wait_for_load_state("networkidle")
     found = Axe().run(page).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def used_compare(page: Page) -> None:
+    page.locator("#compare-text").fill("a \U0001fae0 b")
+    expect(page.locator("#compare-columns .byte").first).to_be_visible()
+
+
+def used_merges(page: Page) -> None:
+    page.get_by_role("button", name="hug pug pun bun hugs").click()
+    page.get_by_role("button", name="Last").click()
+
+
+def used_train(page: Page) -> None:
+    page.locator("#corpus").fill(CORPUS * 20)
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_role("button", name="Download")).to_be_visible(timeout=60_000)
+
+
+def used_audit(page: Page) -> None:
+    page.locator("#run-audit").click()
+    page.locator("#points summary").nth(10).click(timeout=60_000)
+
+
+USES = {"compare": used_compare, "merges": used_merges, "train": used_train, "audit": used_audit}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", USES)
+def test_no_view_in_use_has_a_serious_finding_or_is_wider_than_its_window(
+    server: Server, open_page: OpenPage, view: str, scheme: str
+) -> None:
+    window = {"width": 360, "height": 700}
+    page = open_page(f"{server.url}/#view={view}", color_scheme=scheme, viewport=window, bypass_csp=True)
+    page.wait_for_load_state("networkidle")
+    USES[view](page)
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 @pytest.mark.parametrize("view", VIEWS)
