@@ -111,5 +111,5 @@ def test_a_job_is_followed_to_its_end_by_a_page_that_saw_its_server_go(
     page.locator("#tab-train").click()
     with run_server(**settings, port=port):
         expect(page.locator("#away")).to_be_hidden()
-        again = open_page(address)
+        again = open_page(address, refusals=True)
         expect(again.get_by_role("button", name="Download")).to_be_visible(timeout=60_000)
