@@ -199,6 +199,8 @@ class App(FastAPI):
 
     def dialect(self, path: str) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
+        if path == "/v1/models":
+            return openai.dialect
         return None if (route := self._hot.get(path)) is None else route.dialect
 
     def methods(self, path: str) -> list[str]:

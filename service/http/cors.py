@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import quote
 from service.setting_values import InvalidSetting
@@ -34,7 +34,7 @@ def open_to(origins: tuple[str, ...], app: ASGIApp) -> ASGIApp:
             raise InvalidSetting("cors_origins", wrong)
     if not origins:
         return app
-    return CORSMiddleware(
+    opened = CORSMiddleware(
         app,
         allow_origins=origins,
         allow_methods=_METHODS,
@@ -42,3 +42,14 @@ def open_to(origins: tuple[str, ...], app: ASGIApp) -> ASGIApp:
         expose_headers=_READ,
         max_age=_SECONDS,
     )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # The middleware answers a preflight itself.
+                scope["log_entry"].status = message["status"]
+            await send(message)
+
+        await opened(scope, receive, noted if scope["method"] == "OPTIONS" else send)
+
+    return answer

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
-from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.compat.openai import OpenaiError
+from service.routes.json_route import PROBLEM_RESPONSES, error_responses
 from service.routes.server import Server
 from service.state import State
 from tokenizer_core import VERSION
@@ -120,6 +121,6 @@ def mount(app: FastAPI, _: State) -> None:
     app.get("/health", **empty)(engine_health)
     app.get("/ping", name="engine_ping", **empty)(engine_health)
     app.get("/version", response_model=Version)(engine_version)
-    app.get("/v1/models", response_model=ModelList, responses=PROBLEM_RESPONSES)(models)
+    app.get("/v1/models", response_model=ModelList, responses=error_responses(model=OpenaiError))(models)
     app.get("/tokenizer_info", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)(tokenizer_info)
     app.get("/_sglang_renderer/ready", status_code=204, response_class=Response)(sglang_renderer_ready)

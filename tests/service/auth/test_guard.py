@@ -97,6 +97,8 @@ def test_drop_in_routes_refuse_as_the_server_they_stand_for(guarded: TestClient,
         assert (error["type"], error["code"], error["param"]) == (kind, status, None)
         assert sglang.json() == {"object": "error", **error}
         assert vllm.headers["www-authenticate"].startswith("Bearer ")
+        models = guarded.get("/v1/models", headers={"authorization": "Bearer " + new_key()}).json()["error"]
+        assert (models["code"], "not known here" in models["message"]) == ("invalid_api_key", True)
     assert guarded.post("/tokenize", json={"prompt": "a"}, headers=ring.bearer("reader")).status_code == 200
 
 

@@ -34,6 +34,7 @@ def test_a_listed_site_may_ask_first_and_reads_answers_and_errors(make_client: M
     for body, status in (({"text": "a"}, 200), ({"texts": "a"}, 422)):
         answer = client.post("/encode", json=body, headers={"origin": SITE})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (status, SITE)
+    assert 'tokd_requests_total{code="",route="unmatched",status="200"} 1.0' in client.get("/metrics").text
     assert client.get("/tokenizers", headers={"origin": SITE}).headers["access-control-allow-origin"] == SITE
 
 
