@@ -749,7 +749,8 @@ def learn_merges(
     score: Literal["count", "likelihood"] = "count",
     character_coverage: float | None = None,
     required_characters: str = "",
-    progress: Callable[[int, int, list[tuple[int, int, int, int]], int], object] | None = None,
+    known: Sequence[tuple[int, int, int, int]] = (),
+    progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
 
@@ -767,6 +768,8 @@ def learn_merges(
         score: merge the most frequent pair, or that with the highest ``count(ab) / (count(a) * count(b))``, of equals
             the more frequent one and then that of the lowest ids.
         vocabulary: begin with its tokens and merges; ``ignore_merges`` as in its pipeline.
+        known: the first merges of the same run, which are made and not found again, up to the first that makes a token
+            anew.
         progress: called ten times a second, each time that there are an eighth more merges, and at the end, with the
             new tokens made and wanted, the merges since the last call, and the tokens that all pieces have by now; what
             it raises ends the run.

@@ -66,9 +66,8 @@ class NewEntries:
     def learn(
         self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
     ) -> Learned:
-        del known  # They are found again, in seconds: only what is counted is worth keeping.
         sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
-        learned = self.settings.learn(pieces, sizes, on_merges, threads)
+        learned = self.settings.learn(pieces, sizes, known, on_merges, threads)
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
         if least < alphabet:
             message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"

@@ -17,7 +17,7 @@ from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
 from tokenizer_core.stages.models import Model, WordLevel, WordPiece
 from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
 from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
-from tokenizer_core.training.learning import Learned, OnMerges, Start
+from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
@@ -126,11 +126,19 @@ class EntrySettings(ABC):
         """Return what makes ids of pieces; ``unk`` is the id of the unknown token."""
 
     @abstractmethod
-    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(
+        self,
+        pieces: PieceCounts,
+        sizes: Sequence[int],
+        known: Sequence[Merge],
+        on_merges: OnMerges | None,
+        threads: int,
+    ) -> Learned:
         """Learn up to ``sizes[0]`` entries, besides the fixed ones.
 
         Args:
             sizes: also those of smaller vocabularies, if they are not the beginning of the first.
+            known: the first merges of the same run, which need not be found again.
         """
 
     def pipeline(self) -> PipelineConfig:
@@ -218,7 +226,14 @@ class WordPieceSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordPiece(unk=unk, prefix=self.prefix)
 
-    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(
+        self,
+        pieces: PieceCounts,
+        sizes: Sequence[int],
+        known: Sequence[Merge],
+        on_merges: OnMerges | None,
+        threads: int,
+    ) -> Learned:
         del threads  # One core makes the merges.
         found, alphabet, merges = learn_merges(
             pieces,
@@ -231,6 +246,7 @@ class WordPieceSettings(EntrySettings):
             prefix=self.prefix,
             limit_alphabet=self.limit_alphabet,
             score=self.score,
+            known=known,
             progress=on_merges,
         )
         return Learned(Start(tuple(found[:alphabet])), found, merges)
@@ -245,9 +261,16 @@ class FrequentSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return WordLevel(unk=unk)
 
-    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(
+        self,
+        pieces: PieceCounts,
+        sizes: Sequence[int],
+        known: Sequence[Merge],
+        on_merges: OnMerges | None,
+        threads: int,
+    ) -> Learned:
         """Take the most frequent pieces, which come first in counts."""
-        del threads
+        del known, threads
         tokens = sizes[0]
         literals = {literal.encode() for literal in self.literals}
         found = [

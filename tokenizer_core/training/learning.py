@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
 
@@ -95,30 +94,20 @@ def learn(
     Args:
         known: the first merges of the same run, which need not be found again.
     """
-    # A merge that makes an old token anew can bring back a pair of lower rank, which replaying by rank would merge
-    # too early: from there on the run finds its merges again.
-    products = enumerate(known, len(start.tokens))
-    replayed = [merge for _, merge in takewhile(lambda item: item[0] == item[1][2], products)]
-    tokens = list(start.tokens)
-    for left, right, _, _ in replayed:
-        tokens.append(tokens[left] + tokens[right])
-    made = {merge[:2] for merge in (*start.merges, *replayed)}
+    made = {merge[:2] for merge in start.merges}
 
     def fresh(new: list[Merge]) -> list[Merge]:
         # An old token made anew brings back pairs that were merged before the kernel began: their first rank stays.
         return [merge for merge in new if merge[:2] not in made]
 
     vocabulary = None
-    if start.merges or replayed or start.tokens != BYTE_ORDER:
-        merges = [*start.merges, *(merge[:3] for merge in replayed)]
-        vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), merges)
+    if start.merges or start.tokens != BYTE_ORDER:
+        vocabulary = Vocabulary.from_tokens(list(enumerate(start.tokens)), list(start.merges))
 
-    def report(done: int, total: int, new: list[Merge], pieces_have: int) -> None:
+    def report(done: int, total: int, new: list[Merge], pieces_have: int | None) -> None:
         if on_merges is not None:
-            on_merges(len(replayed) + done, len(replayed) + total, fresh(new), pieces_have)
+            on_merges(done, total, fresh(new), pieces_have)
 
-    if on_merges is not None:
-        on_merges(len(replayed), goal.tokens - len(start.tokens), replayed, None)
     found, _, new = learn_merges(
         pieces,
         goal.tokens,
@@ -128,6 +117,7 @@ def learn(
         forbidden=goal.forbidden,
         vocabulary=vocabulary,
         ignore_merges=start.ignore_merges,
+        known=known,
         progress=report,
     )
-    return Learned(start, found, replayed + fresh(new))
+    return Learned(start, found, fresh(new))

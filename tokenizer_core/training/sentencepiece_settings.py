@@ -16,7 +16,7 @@ from tokenizer_core.stages.normalizers import Prepend, Replace
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage, Split
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
-from tokenizer_core.training.learning import Learned, OnMerges, Start
+from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
 from tokenizer_core.training.settings import TieBreak
 from tokenizer_core.training.unigram_settings import BYTES, SPACE
@@ -96,7 +96,14 @@ class SentencePieceBpeSettings(EntrySettings):
         spaces = (Prepend(SPACE), Replace(Pattern("string", " "), SPACE))
         return vocabulary, replace(config, normalizer=(*config.normalizer, *spaces), pretokenizer=())
 
-    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(
+        self,
+        pieces: PieceCounts,
+        sizes: Sequence[int],
+        known: Sequence[Merge],
+        on_merges: OnMerges | None,
+        threads: int,
+    ) -> Learned:
         del threads  # One core makes the merges.
         found, alphabet, merges = learn_merges(
             pieces,
@@ -108,6 +115,7 @@ class SentencePieceBpeSettings(EntrySettings):
             forbidden=(*self.fixed, NUL),
             character_coverage=self.character_coverage,
             required_characters=SPACE + self.required_characters,
+            known=known,
             progress=on_merges,
         )
         return Learned(Start(tuple(found[:alphabet])), found, merges)

@@ -13,7 +13,7 @@ from tokenizer_core.stages.decoders import DecoderStage, Join, MetaspaceDecoder
 from tokenizer_core.stages.models import Model, Unigram
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage
 from tokenizer_core.training.entry_settings import EntrySettings, Normalizing
-from tokenizer_core.training.learning import Learned, OnMerges, Start
+from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
 
 SPACE = "▁"
@@ -84,7 +84,15 @@ class UnigramSettings(EntrySettings):
     def model(self, unk: int) -> Model:
         return Unigram(unk=unk, byte_fallback=self.byte_fallback)
 
-    def learn(self, pieces: PieceCounts, sizes: Sequence[int], on_merges: OnMerges | None, threads: int) -> Learned:
+    def learn(
+        self,
+        pieces: PieceCounts,
+        sizes: Sequence[int],
+        known: Sequence[Merge],
+        on_merges: OnMerges | None,
+        threads: int,
+    ) -> Learned:
+        del known  # There are no merges.
         found, _ = learn_unigram(
             pieces,
             sizes,

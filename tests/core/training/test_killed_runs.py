@@ -49,7 +49,7 @@ sys.addaudithook(count_down)
 run = TrainingRun(folder + "/run", Recipe.from_dict(json.loads(sys.argv[4])), shard_bytes=1, memory=int(sys.argv[5]))
 run.count()
 run.merge()
-run.publish_under(folder + "/artifacts")[0]
+run.publish_under(folder + "/artifacts")
 print(events)
 """
 

@@ -48,7 +48,7 @@ type Merges = Vec<(u32, u32, u32, u64)>;
 #[pyo3(signature = (
     counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
     forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
-    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), progress=None
+    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), known=Vec::new(), progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_merges<'py>(
@@ -68,6 +68,7 @@ pub fn learn_merges<'py>(
     score: &str,
     character_coverage: Option<f64>,
     required_characters: String,
+    known: Merges,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
     let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
@@ -108,10 +109,12 @@ pub fn learn_merges<'py>(
     let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
     let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
     let goal = Goal { tokens, min_frequency, max_token_length, tie_break, score, forbidden };
+    let learned = |(left, right, product, count)| Learned { left, right, product, count };
+    let known: Vec<Learned> = known.into_iter().map(learned).collect();
     let (mut raised, mut told) = (None, 0);
     let outcome = run(py, usize::MAX, || {
         let mut callback = |now: Progress<'_>| report(now, &mut told, progress.as_ref(), &mut raised);
-        learn(&counts.counts, &alphabet, goal, &mut Reporter::new(&mut callback))
+        learn(&counts.counts, &alphabet, goal, &known, &mut Reporter::new(&mut callback))
     });
     let outcome = outcome.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
     let symbols = (0..outcome.symbols.len() as u32).map(|id| PyBytes::new(py, outcome.symbols.bytes(id))).collect();

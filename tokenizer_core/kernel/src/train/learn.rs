@@ -6,6 +6,7 @@ use super::counts::Counts;
 use super::likelihood::Likelihood;
 use super::merge_loop::{Goal, Learner, Score};
 use super::progress::Reporter;
+use super::replay::replay;
 use super::symbols::Symbols;
 use super::word_pieces::{self, WordPieces};
 use crate::error::{Code, Error, Result};
@@ -35,19 +36,25 @@ pub struct Outcome {
     pub merges: Vec<Learned>,
 }
 
-/// Learn merges.
+/// Learn merges, behind those of `known`: the first ones of the same run.
 ///
 /// # Errors
 /// `invalid_option` at `vocab_size` when there are fewer tokens asked for than the alphabet has; `corpus_too_large`;
 /// what `reporter` returns.
-pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mut Reporter<'_>) -> Result<Outcome> {
+pub fn learn(
+    counts: &Counts,
+    alphabet: &Alphabet<'_>,
+    goal: Goal,
+    known: &[Learned],
+    reporter: &mut Reporter<'_>,
+) -> Result<Outcome> {
     // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes near; a
     // file of counts can say anything.
     if counts.counted_bytes() > u128::from(u64::MAX) {
         let message = "the counts are those of more than 2 ** 64 bytes of text; divide them all by one number";
         return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
     }
-    let (symbols, words) = match alphabet {
+    let (mut symbols, mut words) = match alphabet {
         Alphabet::Bytes => alphabet::bytes(counts)?,
         Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
         Alphabet::Characters(options) => alphabet::characters(counts, options, &goal.forbidden)?,
@@ -58,11 +65,12 @@ pub fn learn(counts: &Counts, alphabet: &Alphabet<'_>, goal: Goal, reporter: &mu
         let message = format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
         return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
     }
+    let known = replay(&mut words, &mut symbols, known, goal.tokens, reporter)?;
     let (symbols, merges) = match (goal.score, words.are_few()) {
-        (Score::Count, true) => Learner::<u32>::new(words, symbols, goal).run(reporter)?,
-        (Score::Count, false) => Learner::<u64>::new(words, symbols, goal).run(reporter)?,
-        (Score::Likelihood, true) => Likelihood::<u32>::new(words, symbols, goal).run(reporter)?,
-        (Score::Likelihood, false) => Likelihood::<u64>::new(words, symbols, goal).run(reporter)?,
+        (Score::Count, true) => Learner::<u32>::new(words, symbols, goal, known).run(reporter)?,
+        (Score::Count, false) => Learner::<u64>::new(words, symbols, goal, known).run(reporter)?,
+        (Score::Likelihood, true) => Likelihood::<u32>::new(words, symbols, goal, known).run(reporter)?,
+        (Score::Likelihood, false) => Likelihood::<u64>::new(words, symbols, goal, known).run(reporter)?,
     };
     Ok(Outcome { symbols, alphabet, merges })
 }

@@ -50,8 +50,8 @@ pub struct Likelihood<P> {
 }
 
 impl<P: Position> Likelihood<P> {
-    /// Begin from words whose tokens are in `symbols`.
-    pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
+    /// Begin from words whose tokens are in `symbols`, with the merges of `learned` made, each of which made a token.
+    pub fn new(words: Words, symbols: Symbols, goal: Goal, learned: Vec<Learned>) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
         Self {
             counts: vec![0; symbols.len()],
@@ -62,7 +62,7 @@ impl<P: Position> Likelihood<P> {
             pairs: Vec::new(),
             slots: FxHashMap::default(),
             ranking: Ranking::default(),
-            learned: Vec::new(),
+            learned,
         }
     }
 
@@ -72,7 +72,7 @@ impl<P: Position> Likelihood<P> {
     /// What `reporter` returns.
     pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
         self.count_all(reporter)?;
-        let first = self.symbols.len();
+        let first = self.symbols.len() - self.learned.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
         while self.symbols.len() < self.goal.tokens {
             if self.learned.len().is_multiple_of(PAUSE) {
@@ -98,8 +98,10 @@ impl<P: Position> Likelihood<P> {
     /// Count every token and every pair.
     fn count_all(&mut self, reporter: &mut Reporter<'_>) -> Result<()> {
         let words = std::mem::take(&mut self.words);
-        let total = self.goal.tokens.saturating_sub(self.symbols.len()) as u64;
-        let mut pause = || reporter.tick(0, || Progress { done: 0, total, merges: &[], tokens: Some(words.total()) });
+        let (done, merges) = (self.learned.len(), self.learned.as_slice());
+        let total = self.goal.tokens.saturating_sub(self.symbols.len() - done) as u64;
+        let mut pause =
+            || reporter.tick(done, || Progress { done: done as u64, total, merges, tokens: Some(words.total()) });
         let counts = &mut self.counts;
         let count = |position, id| {
             if id != BORDER {

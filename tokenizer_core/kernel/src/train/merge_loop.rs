@@ -77,12 +77,12 @@ pub struct Learner<P> {
 }
 
 impl<P: Position> Learner<P> {
-    /// Begin from words whose tokens are in `symbols`.
-    pub fn new(words: Words, symbols: Symbols, goal: Goal) -> Self {
+    /// Begin from words whose tokens are in `symbols`, with the merges of `learned` made, each of which made a token.
+    pub fn new(words: Words, symbols: Symbols, goal: Goal, learned: Vec<Learned>) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
         let (pairs, queue, new_pairs) = (Pairs::default(), Queue::default(), NewPairs::default());
         let floor = u64::MAX;
-        Self { words, symbols, goal, pairs, queue, new_pairs, floor, any_below: true, steps: 0, learned: Vec::new() }
+        Self { words, symbols, goal, pairs, queue, new_pairs, floor, any_below: true, steps: 0, learned }
     }
 
     /// Merge until there are as many tokens as asked for, or no pair is left that may be merged.
@@ -90,7 +90,7 @@ impl<P: Position> Learner<P> {
     /// # Errors
     /// What `reporter` returns.
     pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
-        let first = self.symbols.len();
+        let first = self.symbols.len() - self.learned.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
         let mut tick = |done: usize, merges: &[Learned], tokens: u64| {
             reporter.tick(merges.len(), || Progress {

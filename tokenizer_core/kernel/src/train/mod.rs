@@ -9,7 +9,8 @@
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
-//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this. For WordPiece,
+//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this, after a `replay`
+//! of what an earlier attempt has learned. For WordPiece,
 //! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs.
 //!
 //! `unigram` learns pieces without merges.
@@ -29,6 +30,7 @@ pub mod progress;
 pub mod queue;
 pub mod ranking;
 pub mod reduced;
+pub mod replay;
 pub mod sections;
 pub mod separators;
 pub mod skipped;

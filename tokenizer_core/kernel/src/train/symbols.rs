@@ -73,6 +73,11 @@ impl Symbols {
         Self { mark, ..Self::default() }
     }
 
+    /// Whether a token can be the right part of a merge: it is more than the mark.
+    pub fn may_follow(&self, id: u32) -> bool {
+        self.bytes(id).len() > self.mark
+    }
+
     /// The byte string that a merge makes; the right part never begins a word.
     pub fn product(&self, left: u32, right: u32) -> Vec<u8> {
         [self.bytes(left), &self.bytes(right)[self.mark..]].concat()

@@ -111,6 +111,11 @@ impl Words {
             .collect();
     }
 
+    /// The number of positions.
+    pub fn positions(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Whether 32 bits can name every position.
     pub fn are_few(&self) -> bool {
         u32::try_from(self.tokens.len()).is_ok()

@@ -50,7 +50,7 @@ fn learn_with<P: Position>(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<
     }
     words.finish();
     let mut quiet = |_: Progress<'_>| Ok(());
-    Learner::<P>::new(words, symbols, goal).run(&mut Reporter::new(&mut quiet)).unwrap()
+    Learner::<P>::new(words, symbols, goal, Vec::new()).run(&mut Reporter::new(&mut quiet)).unwrap()
 }
 
 fn merges((symbols, learned): &(Symbols, Vec<Learned>)) -> Merges {

@@ -70,8 +70,8 @@ pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) ->
     if least < alphabet.len() {
         let (characters, tokens) = (alphabet.len(), least);
         let message = format!("the alphabet alone has {characters} characters and only {tokens} tokens are wanted");
-        let is_only_size = options.sizes.iter().all(|size| *size < characters);
-        let field = if is_only_size { "vocab_size" } else { "sizes" };
+        let are_all_too_small = options.sizes.iter().all(|size| *size < characters);
+        let field = if are_all_too_small { "vocab_size" } else { "sizes" };
         return Err(Error::new(Code::InvalidOption, message).at_field(field));
     }
     if alphabet.len() + options.seed_size >= MAX_PIECES {
