@@ -9,8 +9,8 @@
 //!
 //! Merging: `alphabet` says what pieces are made of, `symbols` are the tokens, `words` hold the distinct pieces,
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
-//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this, after a `replay`
-//! of what an earlier attempt has learned. For WordPiece,
+//! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this, after a
+//! `replay` of what an earlier attempt has learned. For WordPiece,
 //! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs.
 //!
 //! `unigram` learns pieces without merges.
