@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -22,6 +23,9 @@ from tokenizer_core.token_files.plan import Task
 from tokenizer_core.token_files.recipe import Recipe
 
 _COPIED = 1 << 20
+
+_SYNCED = 16 << 20
+"""Bytes of a file after which the disk begins to write: all at the end is a tenth of a run's time."""
 
 
 def store_of(output: Path) -> Path:
@@ -115,6 +119,7 @@ class Outputs:
 
     def __init__(self, fresh: Callable[[int, str], tuple[Path, BinaryIO]]) -> None:
         self._fresh = fresh
+        self._syncer = ThreadPoolExecutor(1, "sync")
         self._open: list[HashedFile] = []
         self.pieces: list[Piece] = []
         self.sources: list[str] = []
@@ -127,52 +132,82 @@ class Outputs:
     def open(self, piece: Piece, suffix: str) -> HashedFile:
         """Make a file of a shard."""
         path, file = self._fresh(self.pieces.index(piece), suffix)
-        self._open.append(HashedFile(path, file, piece.files.setdefault(suffix, {})))
+        self._open.append(HashedFile(path, file, piece.files.setdefault(suffix, {}), self._syncer))
         return self._open[-1]
 
     def discard(self) -> None:
         """Remove what was not published."""
         for file in self._open:
             file.discard()
+        self._syncer.shutdown()
 
 
 class HashedFile:
-    """A file that is hashed as it is written."""
+    """A file that is hashed and brought to the disk as it is written.
 
-    def __init__(self, path: Path, file: BinaryIO, facts: dict[str, Any]) -> None:
-        self._path, self._file, self._facts = path, file, facts
+    Args:
+        facts: gets its path, size and hash.
+        syncer: of one thread, which waits for the disk.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, facts: dict[str, Any], syncer: ThreadPoolExecutor) -> None:
+        self._path, self._file, self._facts, self._syncer = path, file, facts, syncer
         self._digest = hashlib.sha256()
-        self._size = 0
-        self._is_patched = self._is_discarded = False
+        self._size = self._unsynced = 0
+        self._sync: Future[None] | None = None
+        self._has_room = self._is_discarded = False
 
     def write(self, data: bytes) -> None:
         """Append."""
         if self._is_discarded:
             # Arrow's writers write their end when they are freed.
             return
-        self._digest.update(data)
+        if not self._has_room:
+            self._digest.update(data)
         self._file.write(data)
         self._size += len(data)
+        self._unsynced += len(data)
+        if self._unsynced >= _SYNCED and (self._sync is None or self._sync.done()):
+            self._start_sync(os.fdatasync)
+
+    def reserve(self, size: int) -> None:
+        """Leave room at the beginning for ``patch``."""
+        self._has_room = True
+        self.write(bytes(size))
 
     def patch(self, data: bytes) -> None:
-        """Overwrite the beginning."""
+        """Write at the beginning, into the room left there."""
         self._file.seek(0)
         self._file.write(data)
-        self._is_patched = True
 
     def close(self) -> None:
         """Wait until the file is on the disk, and note its size and hash."""
         self._file.flush()
-        if self._is_patched:
+        self._start_sync(os.fsync)
+        if self._has_room:
+            # Only now is its beginning known.
             self._file.seek(0)
             self._digest = hashlib.file_digest(cast("IO[Any]", self._file), "sha256")  # type: ignore[arg-type]
-        os.fsync(self._file.fileno())
+        self._wait()
         self._file.close()
         self._facts |= {"path": str(self._path), "bytes": self._size, "sha256": self._digest.hexdigest()}
+
+    def _start_sync(self, sync: Callable[[int], None]) -> None:
+        self._wait()
+        self._sync = self._syncer.submit(sync, self._file.fileno())
+        self._unsynced = 0
+
+    def _wait(self) -> None:
+        """Wait for the disk, which says once that it is full or broken."""
+        if self._sync is not None:
+            sync, self._sync = self._sync, None
+            sync.result()
 
     def discard(self) -> None:
         """Close the file, and remove it unless it was renamed."""
         self._is_discarded = True
+        with contextlib.suppress(OSError):
+            self._wait()
         with contextlib.suppress(OSError):
             # On a full disk what is left in the buffer cannot be written either.
             self._file.close()
@@ -183,8 +218,8 @@ def joined(parts: list[Path], out: Path) -> dict[str, Any]:
     """Write files end to end into one, and return its size and hash."""
     facts: dict[str, Any] = {}
     fresh, file = fresh_file(out)
-    with file:
-        hashed = HashedFile(fresh, file, facts)
+    with ThreadPoolExecutor(1, "sync") as syncer, file:
+        hashed = HashedFile(fresh, file, facts, syncer)
         for path in parts:
             with path.open("rb") as part:
                 while data := part.read(_COPIED):

@@ -108,8 +108,11 @@ class Output(Protocol):
     def write(self, data: bytes) -> None:
         """Append."""
 
+    def reserve(self, size: int) -> None:
+        """Leave room at the beginning for ``patch``."""
+
     def patch(self, data: bytes) -> None:
-        """Overwrite the beginning."""
+        """Write at the beginning, into the room left there."""
 
     def close(self) -> None:
         """Wait until it is on the disk, and note its size and hash in its piece."""

@@ -77,7 +77,7 @@ class _Counted(Sink):
 class _Headed(FlatSink):
     def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
         super().__init__(outputs, shape, suffix)
-        self.file.write(bytes(_HEADER_BYTES))
+        self.file.reserve(_HEADER_BYTES)
 
     def finish(self) -> None:
         self.file.patch(struct.pack("<3i", *_VERSIONS[self.shape.dtype], self.piece.tokens))
