@@ -8,6 +8,7 @@ worker has one processor: tokd's threads are beside the one that reads.
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import hashlib
 import os
@@ -176,6 +177,9 @@ def main(*, short: bool) -> int:
     """Measure, write ``results/corpus.json`` and ``.md``, print the table; fail where a goal is missed."""
     peers.prepare()
     peers.prepare_writers("datatrove")
+    for package in ("service", "tokenizer_core"):
+        # An installation has its bytecode, as the peers have.
+        compileall.compile_dir(peers.ROOT / package, quiet=1)
     rounds, megabytes = (1, 10) if short else (3, 200)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
