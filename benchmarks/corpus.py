@@ -24,7 +24,7 @@ from typing import Any
 import zstandard
 
 from benchmarks import machine, peers, report
-from benchmarks.corpora import data_dir
+from benchmarks.corpora import ROOT, data_dir
 from tokenizer_core import Tokenizer
 
 END_OF_TEXT = 50256
@@ -179,7 +179,7 @@ def main(*, short: bool) -> int:
     peers.prepare_writers("datatrove")
     for package in ("service", "tokenizer_core"):
         # An installation has its bytecode, as the peers have.
-        compileall.compile_dir(peers.ROOT / package, quiet=1)
+        compileall.compile_dir(ROOT / package, quiet=1)
     rounds, megabytes = (1, 10) if short else (3, 200)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

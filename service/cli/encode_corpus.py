@@ -12,6 +12,7 @@ from service.cli.engines import add_engine, engine_of
 from service.cli.options import POLICIES, Parser, add_tokenizer, place, size, whole_number
 from service.cli.streams import (
     CommandError,
+    counted,
     note,
     printable,
     reason,
@@ -193,13 +194,13 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
             }
         )
         return
-    shards = f"{len(written.shards):,} shard{'s' if len(written.shards) != 1 else ''}"
-    size = f"{written.documents:,} documents, {written.tokens:,} tokens ({written.dtype}), {shards}"
+    shards = counted(len(written.shards), "shard")
+    size = f"{counted(written.documents, 'document')}, {counted(written.tokens, 'token')} ({written.dtype}), {shards}"
     if written.trained is not None:
-        size = f"{size}, {written.trained:,} tokens trained on"
+        size = f"{size}, {counted(written.trained, 'token')} trained on"
     write_line(f"{size}, written to {printable(str(output))}")
     if written.skipped:
-        note(f"tokd: {written.skipped:,} documents were left out")
+        note(f"tokd: {counted(written.skipped, 'document')} left out")
         for skipped in first:
             unit = "line" if "line" in skipped else "row"
             note(f"tokd:   {unit} {skipped[unit]} of {skipped['file']}: {skipped['reason']}")

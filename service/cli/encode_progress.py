@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from service.cli.progress import Bar
+from service.cli.streams import counted
 from tokenizer_core import EncodingProgress, Progress
 
 
@@ -21,7 +22,7 @@ class EncodeBar:
             return
         seconds = time.monotonic() - self._since
         rate = f"  {round(progress.tokens / seconds):,} tokens/s" if seconds > 1 else ""
-        detail = f"{progress.documents:,} documents  {progress.tokens:,} tokens{rate}"
+        detail = f"{counted(progress.documents, 'document')}  {counted(progress.tokens, 'token')}{rate}"
         self._bar(Progress("encoding", progress.done, progress.total, "bytes"), detail)
 
     def clear(self) -> None:

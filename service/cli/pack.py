@@ -9,6 +9,7 @@ from typing import Any, get_args
 from service.cli.options import Parser, add_policy, add_tokenizer, place, whole_number
 from service.cli.streams import (
     CommandError,
+    counted,
     printable,
     reason,
     require_absent,
@@ -113,9 +114,8 @@ def _print(packs: Packs, output: Path, tokenizer: Tokenizer, *, as_json: bool) -
         known = {"path": str(output), "examples": examples, "rows": len(packs), "tokens": plan.tokens}
         write_json({**known, "full": plan.full, **counts, "tokenizer": tokenizer.hash})
         return
-    said = (
-        f"{examples:,} examples, {plan.tokens:,} tokens in {len(packs):,} rows of {plan.length:,}, {plan.full:.2%} full"
-    )
+    rows = f"{counted(len(packs), 'row')} of {plan.length:,}"
+    said = f"{counted(examples, 'example')}, {counted(plan.tokens, 'token')} in {rows}, {plan.full:.2%} full"
     write_line(f"{said}, written to {printable(str(output))}")
     told = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     if told:

@@ -122,6 +122,11 @@ def note(text: str) -> None:
         forget(sys.stderr)
 
 
+def counted(number: int, noun: str) -> str:
+    """Say how many there are: ``1 row``, ``2 rows``."""
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
+
+
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.cli.progress import amount
-from service.cli.streams import printable, write_json, write_line
+from service.cli.streams import counted, printable, write_json, write_line
 from tokenizer_core import TokenFiles, Tokenizer, check_token_files
 
 _SHOWN = 20
@@ -39,10 +39,10 @@ def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
         ("shards", f"{len(files.shards):,}, {amount(size, 'bytes')}"),
     ]
     if files.trained is not None:
-        rows.append(("trained on", f"{files.trained:,} tokens"))
+        rows.append(("trained on", counted(files.trained, "token")))
     for shard in files.shards[:_SHOWN]:
         name = next(iter(shard.files.values()))["name"]
-        rows.append(("", f"{name}  {shard.documents:,} documents  {shard.tokens:,} tokens"))
+        rows.append(("", f"{name}  {counted(shard.documents, 'document')}  {counted(shard.tokens, 'token')}"))
     sources = dict.fromkeys(source["name"] for shard in found["shards"] for source in shard["sources"])
     rows.append(("sources", f"{len(sources):,}"))
     rows += [("", name) for name in list(sources)[:_SHOWN]]
@@ -64,7 +64,8 @@ def check_and_show(path: Path, artifact: str | None, *, as_json: bool) -> int:
             }
         )
     else:
-        read = f"{report.documents:,} documents, {report.tokens:,} tokens read, {report.sampled:,} encoded again"
-        verdict = "nothing is wrong" if report.ok else f"{len(report.problems):,} problems"
+        size = f"{counted(report.documents, 'document')}, {counted(report.tokens, 'token')}"
+        read = f"{size} read, {report.sampled:,} encoded again"
+        verdict = "nothing is wrong" if report.ok else counted(len(report.problems), "problem")
         write_line("\n".join([read, *(printable(problem) for problem in report.problems), verdict]))
     return 0 if report.ok else 1

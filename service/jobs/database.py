@@ -25,6 +25,10 @@ from service.setting_values import InvalidSetting
 RETRY_SECONDS = 5
 _BUSY_SECONDS = 15
 _CONNECT_SECONDS = 5
+_SILENT_SECONDS = 10
+"""After which a client or a server that the network has cut off is given up, with the locks that it holds: by default
+the client waits a quarter of an hour, and the server two hours."""
+
 _BESIDE = ("-wal", "-shm", "-journal")
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
 _SCHEMA_LOCK = 0x746F6B64
@@ -231,14 +235,31 @@ class Database:
     def _create(self) -> Engine:
         file = self._file()
         if file is None:
-            return create_engine(
-                self._url, pool_pre_ping=True, pool_size=4, connect_args={"connect_timeout": _CONNECT_SECONDS}
+            engine = create_engine(
+                self._url,
+                pool_pre_ping=True,
+                pool_size=4,
+                connect_args={
+                    "connect_timeout": _CONNECT_SECONDS,
+                    "keepalives_idle": _SILENT_SECONDS // 2,
+                    "keepalives_interval": 1,
+                    "keepalives_count": _SILENT_SECONDS // 2,
+                    "tcp_user_timeout": _SILENT_SECONDS * 1000,
+                },
             )
+            event.listen(engine, "connect", _prepare_postgres)
+            return engine
         file.parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(self._url, connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None})
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
+
+
+def _prepare_postgres(connection: Any, _: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{_SILENT_SECONDS}s'")
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

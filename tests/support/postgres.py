@@ -31,27 +31,33 @@ def _user() -> str | None:
 
 
 class Postgres:
-    """A server on a unix socket."""
+    """A server on a unix socket, and on an address if it has one."""
 
-    def __init__(self, directory: Path, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, directory: Path, process: subprocess.Popen[bytes], address: str) -> None:
         self._directory = directory
+        self._address = address
         self.process = process
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(host=str(self._directory), user="tokd", dbname="postgres", autocommit=True)
 
     def new_url(self) -> str:
-        """Make a schema that is empty, and give a URL that leads to it."""
+        """Make a schema that is empty, and give a URL that leads to it, by the address if there is one."""
         schema = f"test_{secrets.token_hex(8)}"
         with self.connect() as connection:
             connection.execute(f"CREATE SCHEMA {schema}")
-        place = f"host={quote(str(self._directory), safe='')}&options={quote(f'-csearch_path={schema}')}"
+        host = self._address or str(self._directory)
+        place = f"host={quote(host, safe='')}&options={quote(f'-csearch_path={schema}')}"
         return f"postgresql://tokd@/postgres?{place}"
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
-    """Start a server in a directory of its own; it and all it wrote are gone at the end."""
+def running_postgres(address: str = "") -> Iterator[Postgres]:
+    """Start a server in a directory of its own; it and all it wrote are gone at the end.
+
+    Args:
+        address: where its neighbours reach it too.
+    """
     initdb, postgres, user = program("initdb"), program("postgres"), _user()
     assert initdb is not None
     assert postgres is not None
@@ -67,8 +73,11 @@ def running_postgres() -> Iterator[Postgres]:
             check=True,
             capture_output=True,
         )
+        if address:
+            with (data / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all samenet trust\n")
         options = {
-            "listen_addresses": "",
+            "listen_addresses": address,
             "unix_socket_directories": directory,
             "fsync": "off",
             "full_page_writes": "off",
@@ -81,7 +90,7 @@ def running_postgres() -> Iterator[Postgres]:
                 [postgres, "-D", data, *flags], user=user, cwd=directory, stdout=log, stderr=log, start_new_session=True
             )
         try:
-            server = Postgres(directory, process)
+            server = Postgres(directory, process, address)
             _wait_until_ready(server)
             yield server
         finally:

@@ -183,7 +183,12 @@ class PartEncoder:
     def _places(block: Block, first: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
         unit, before = ("line", 0) if isinstance(block.content, bytes) else ("row", max(block.start, 0))
         for number, reason in first:
-            yield {"file": block.source.name, unit: number + before, "reason": reason[:300]}
+            yield {"file": block.source.name, unit: number + before, "reason": _without_line(reason, number)[:300]}
+
+
+def _without_line(message: str, line: int) -> str:
+    """Leave out the line with which some of the kernel's messages begin."""
+    return message.partition(": ")[2] if message.startswith(f"line {line},") else message
 
 
 def _named(error: TokdError, block: Block) -> TokdError:
@@ -201,8 +206,7 @@ def _named(error: TokdError, block: Block) -> TokdError:
         place["line"] = row
         where = f"line {row} of {name}"
         if error.code == "invalid_corpus":
-            # The kernel's message begins with the line.
-            message = message.partition(": ")[2] if message.startswith(f"line {row},") else message
+            message = _without_line(message, row)
     elif block.start < 0:
         where = name
     else:

@@ -279,6 +279,16 @@ def _finish(place: Path, recipe: Recipe, planned: list[Task], store: Store, clai
     sync_directory(place.parent)
 
 
+def _without_documents(markers: list[dict[str, Any]]) -> str:
+    skipped = sum(marker["skipped"] for marker in markers)
+    if not skipped:
+        return "there is no document in the corpus"
+    first = next(place for marker in markers for place in marker["first_skipped"])
+    unit = "line" if "line" in first else "row"
+    where = f"{unit} {first[unit]} of {first['file']}"
+    return f"all {skipped} documents were left out; the first is {where}: {first['reason']}"
+
+
 class _Assembly:
     """Gives all files their names, also those that an earlier run has renamed before it was stopped."""
 
@@ -294,7 +304,7 @@ class _Assembly:
         markers = [marker for _, _, marker in self._parts]
         if not sum(marker["documents"] for marker in markers):
             shutil.rmtree(self._store.folder)
-            raise EmptyCorpus("there is no document in the corpus")
+            raise EmptyCorpus(_without_documents(markers))
         shards = self._one_file() if self._recipe.layout.is_one_file else self._renamed()
         beside = {}
         described = [Shard(shard["documents"], shard["tokens"], shard["files"]) for shard in shards]

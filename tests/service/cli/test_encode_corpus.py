@@ -55,8 +55,17 @@ def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, ca
     assert main(run) == 0
     said = capsys.readouterr()
     assert "6 documents" in said.out
-    assert "1 documents were left out" in said.err
-    assert "line 4 of" in said.err
+    assert "1 document left out" in said.err
+    assert f"line 4 of {corpus / 'a.jsonl'}: the field" in said.err
+
+
+def test_a_corpus_of_which_all_is_left_out_says_why(artifact, tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text('{"text": "cut\n{"text": 1}\n')
+    run = ["encode-corpus", str(tmp_path / "a.jsonl"), "-t", artifact, "-o", str(tmp_path / "out"), "--quiet"]
+    assert main([*run, "--on-error", "skip"]) == 1
+    said = capsys.readouterr().err
+    assert "all 2 documents were left out; the first is line 1 of" in said
+    assert "a.jsonl: EOF while parsing" in said
 
 
 def test_chats_are_written_with_labels(corpus, artifact, tmp_path, capsys):  # noqa: F811

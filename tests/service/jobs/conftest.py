@@ -162,18 +162,18 @@ def bench(store: JobStore, make_settings: MakeSettings, tmp_path: Path) -> Itera
     bench.close()
 
 
-Start = Callable[[str, Settings], "subprocess.Popen[bytes]"]
+Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a command of tokd; in the end it and what it started are gone."""
+    """Start a command of tokd, behind words that say where it runs; in the end it and what it started are gone."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def begin(command: str, settings: Settings) -> subprocess.Popen[bytes]:
+    def begin(command: str, settings: Settings, *where: str) -> subprocess.Popen[bytes]:
         env = {**os.environ, "PYTHONPATH": str(ROOT), **settings.environment()}
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli", command],
+            [*where, sys.executable, "-m", "service.cli", command],
             env=env,
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from service.jobs.schema import PARTS
 from service.jobs.states import FINISHED
 from service.settings import Settings
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
+from tests.support import postgres
+from tests.support.network import Host
 from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import Tokenizer, base_artifact, encode_corpus
 
@@ -202,3 +207,55 @@ def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
     check_end(store, job, tmp_path / "trained", undisturbed)
     assert done
     store.close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    if shutil.which("ip") is None or postgres.program("initdb") is None:
+        pytest.skip("needs ip and Postgres")
+    made = Host()
+    try:
+        made.add()
+        yield made
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
+    finally:
+        made.remove()
+
+
+@SQLITE
+def test_a_host_that_is_cut_off_delays_a_job_and_works_again_when_its_link_is_back(
+    make_settings: MakeSettings,
+    start: Start,
+    corpus: Path,
+    undisturbed: dict[str, bytes],
+    tmp_path: Path,
+    host: Host,
+) -> None:
+    seed = random.randrange(1 << 32)
+    sys.stdout.write(f"seed {seed}\n")
+    dice = random.Random(seed)
+    with postgres.running_postgres(host.near) as server:
+        settings = settings_of(make_settings, corpus, jobs_url=server.new_url())
+        store = JobStore.open(settings)
+        # The worker beyond the link holds the job, and one on this side helps.
+        far = start("worker", settings, "ip", "netns", "exec", host.name)
+        job = submit(store, corpus)
+        until(lambda: workers_of(store, job))
+        near = start("worker", settings)
+        time.sleep(dice.random() * 2)
+        host.set_link("down")
+        if dice.random() < 0.5:
+            time.sleep(dice.random() * 6)
+        else:
+            until(lambda: has_ended(store, job))
+        host.set_link("up")
+        until(lambda: has_ended(store, job))
+        check_end(store, job, tmp_path / "trained", undisturbed)
+        kill(near.pid, *children(near.pid))
+        again = submit(store, corpus)
+        until(lambda: has_ended(store, again))
+        check_end(store, again, tmp_path / "trained", undisturbed)
+        assert far.poll() is None
+        assert len(list((tmp_path / "trained" / ".encoded").iterdir())) == 2
+        store.close()
