@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.service.playground.conftest import OpenPage
 from tests.support.paths import ROOT
@@ -83,6 +84,46 @@ def test_a_message_of_a_megabyte_is_counted_and_stays_usable(server: Server, ope
     expect(page.locator("#rendered")).to_contain_text("characters more")
     page.get_by_label("Content of message 2").fill("short")
     expect(page.locator("#rendered .author-user").last).to_have_text("short")
+
+
+TYPED = """async ([selector, text]) => {
+  const field = document.querySelector(selector);
+  for (let at = 1; at <= text.length; at++) {
+    field.value = text.slice(0, at); field.dispatchEvent(new Event('input'));
+    if (at % 10 === 0) await new Promise(done => setTimeout(done, 1));
+  }
+  field.value = "end"; field.dispatchEvent(new Event('input'));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("view", "field", "shown"),
+    [
+        ("chat", "#messages .message:nth-child(2) textarea", "#rendered .author-user >> nth=-1"),
+        ("compare", "#compare-text", "#compare-columns .tokens >> nth=2"),
+    ],
+)
+def test_what_needs_several_answers_has_one_request_under_way_too(
+    server: Server, open_page: OpenPage, view: str, field: str, shown: str
+) -> None:
+    page = open_page(f"{server.url}/#view={view}")
+    page.wait_for_load_state("networkidle")
+    under_way = {"now": 0, "most": 0, "all": 0}
+
+    def answer(route: Route) -> None:
+        under_way["now"] += 1
+        under_way["all"] += 1
+        under_way["most"] = max(under_way["most"], under_way["now"])
+        answered = route.fetch()
+        under_way["now"] -= 1
+        route.fulfill(response=answered)
+
+    page.route("**/*", answer)
+    text = "the quick brown fox " * 50
+    page.evaluate(TYPED, [field, text])
+    expect(page.locator(shown)).to_contain_text(re.compile(r"^\s*e\s*n\s*d\s*$"), timeout=60_000)
+    assert under_way["most"] == 1
+    assert 1 < under_way["all"] < len(text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
