@@ -14,6 +14,8 @@ _SEARCHED_BYTES = 1 << 20
 _STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _MESSAGE = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content", "thinking", "type")
 """Fields of messages, none of which is a mistake."""
+_READ_BY_TEMPLATES = ("role", "content")
+"""Fields of messages that the service does not miss, but most templates do."""
 
 
 def name_mistyped(error: ServiceError, body: bytes, fields: Collection[str]) -> None:
@@ -33,7 +35,7 @@ def name_mistyped(error: ServiceError, body: bytes, fields: Collection[str]) -> 
         return
     if not isinstance(place, dict) or missing in place or not isinstance(missing, str):
         return
-    if error.code != "missing_field" and missing != "content":
+    if error.code != "missing_field" and missing not in _READ_BY_TEMPLATES:
         return
     known = (*_MESSAGE, missing) if within else fields
     wrong = next((key for key in place if key not in known and _is_near(key, missing)), None)

@@ -16,9 +16,6 @@ from tokenizer_core import ChatAnswerOptions, ChatRoute, ContentFormat
 
 _MESSAGES = b'"messages"'
 
-_IDS_OF_A_MESSAGE = b'"generation_token_ids"'
-"""Ids that an engine made, which ``/tokenize`` goes on from: seldom sent, and not read by the kernel."""
-
 
 class Chats:
     """Asks the kernel about chats in which a caller's literals are text."""
@@ -81,6 +78,6 @@ class PlainTokenize(PlainRequests):
         return registry.of_model(reference)
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
-        if self._has_engine_literals or _IDS_OF_A_MESSAGE in body:
+        if self._has_engine_literals:
             return None
         return self._chats.ask("tokenize", loaded, body, reference, may_take_long)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from fastapi.testclient import TestClient
 
 from service.errors import ServiceError
 from service.http.mistyped import name_mistyped
+from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
+from tokenizer_core import Tokenizer
 
 FIELDS = ("model", "prompt", "messages")
 
@@ -71,6 +74,18 @@ def test_a_mistyped_field_is_answered_with_the_one_that_was_meant(
 ) -> None:
     problem = assert_problem(client.post(path, json=body), "unknown_field", field)
     assert problem["detail"].endswith(f"; did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize("wrong", ["rol", "roles"])
+def test_a_message_without_a_role_is_answered_with_the_field_that_was_meant(
+    make_client: MakeClient, framed: Tokenizer, tmp_path: Path, wrong: str
+) -> None:
+    template = "{% for m in messages %}{{ m.role + ': ' + m.content }}{% endfor %}"
+    framed.with_template(template).save(tmp_path / "strict")
+    client = make_client(artifacts=(str(tmp_path / "strict"),))
+    messages = [{"role": "user", "content": "a"}, {wrong: "user", "content": "a"}]
+    problem = assert_problem(client.post("/encode", json={"messages": messages}), "template_failed", "messages[1].role")
+    assert problem["detail"].endswith(f"; {wrong!r} is not a field; did you mean 'role'?")
 
 
 def test_a_field_that_is_near_to_none_is_answered_with_where_the_fields_are(client: TestClient) -> None:

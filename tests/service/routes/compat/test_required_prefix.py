@@ -93,5 +93,14 @@ def test_the_ids_of_an_answer_are_its_prefix(client: TestClient, framed: Tokeniz
     assert tokens(client, 400, messages=wrong)["param"] == "messages[1].generation_token_ids"
 
 
+def test_the_ids_of_an_answer_are_found_however_their_names_are_written(client: TestClient, framed: Tokenizer) -> None:
+    kept = [CHAT[0], {**CHAT[1], "prompt_token_ids": [5, 6], "generation_token_ids": [7]}, CHAT[2]]
+    body = (
+        json.dumps({"messages": kept}).replace("prompt_token", r"\u0070rompt_token").replace("ation_t", r"\u0061tion_t")
+    )
+    answer = client.post("/tokenize", content=body, headers={"content-type": "application/json"})
+    assert answer.json()["tokens"] == tokens(client, messages=kept) != tokens(client)
+
+
 def test_an_empty_prefix_is_none(client: TestClient) -> None:
     assert tokens(client, required_prefix_token_ids=[]) == tokens(client)

@@ -15,6 +15,8 @@ use super::value::{Items, Value};
 const ARGUMENTS_DEPTH: usize = 4;
 /// Bytes of all arguments; more are counted before they are read.
 const MAX_ARGUMENTS: usize = 128 << 10;
+/// Ids that an engine made, which `/tokenize` goes on from: seldom sent, and read by the service.
+const IDS_OF_A_MESSAGE: [&str; 2] = ["prompt_token_ids", "generation_token_ids"];
 
 /// The arguments of all calls that are JSON in strings, in order.
 pub fn arguments(messages: &[Value<'_>]) -> Vec<String> {
@@ -56,6 +58,9 @@ impl<'t> Form<'_, 't> {
         let sent = fields(message).ok_or_else(not_plain)?;
         if !matches!(sent.get_str("role"), Some(Value::Str(_))) {
             // The service says that it is missing; most templates would leave the message out.
+            return Err(not_plain());
+        }
+        if IDS_OF_A_MESSAGE.iter().any(|field| sent.get_str(field).is_some()) {
             return Err(not_plain());
         }
         let content = self.content(sent.get_str("content"), number)?;
