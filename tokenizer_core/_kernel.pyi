@@ -712,6 +712,8 @@ def learn_unigram(
     limit_alphabet: int | None = None,
     required_characters: str = "",
     threads: int = 0,
+    kept: bytes = b"",
+    keep: Callable[[bytes], object] | None = None,
     progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
 ) -> tuple[list[list[tuple[bytes, float]]], int]:
     """Learn pieces by expectation maximization and pruning; threads change nothing.
@@ -724,6 +726,8 @@ def learn_unigram(
         max_token_length: in characters, 1 to 255.
         limit_alphabet: only the most frequent characters; others end a word.
         required_characters: pieces whether they occur or not.
+        kept: what the same run has given to ``keep`` last, to go on from there; anything else counts as nothing.
+        keep: called after each round of pruning; what it raises ends the run.
         progress: called ten times a second with how much of the largest size is done, that size, an empty list and
             ``None``; what it raises ends the run.
 

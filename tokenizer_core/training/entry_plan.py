@@ -13,7 +13,7 @@ from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.entry_settings import EntrySettings
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Learned, Merge, OnMerges
+from tokenizer_core.training.learning import Known, Learned, OnMerges
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import NewVocabulary, provenance_of, sizes_of
 from tokenizer_core.training.progress import Newest, Unit
@@ -63,9 +63,7 @@ class NewEntries:
     def key(self) -> list[Any]:
         return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}, *self._learned_sizes[1:]]
 
-    def learn(
-        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
-    ) -> Learned:
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
         sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
         learned = self.settings.learn(pieces, sizes, known, on_merges, threads)
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)

@@ -17,7 +17,7 @@ from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
 from tokenizer_core.stages.models import Model, WordLevel, WordPiece
 from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
 from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
-from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
+from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
@@ -130,7 +130,7 @@ class EntrySettings(ABC):
         self,
         pieces: PieceCounts,
         sizes: Sequence[int],
-        known: Sequence[Merge],
+        known: Known,
         on_merges: OnMerges | None,
         threads: int,
     ) -> Learned:
@@ -138,7 +138,7 @@ class EntrySettings(ABC):
 
         Args:
             sizes: also those of smaller vocabularies, if they are not the beginning of the first.
-            known: the first merges of the same run, which need not be found again.
+            known: what an earlier attempt has found.
         """
 
     def pipeline(self) -> PipelineConfig:
@@ -230,7 +230,7 @@ class WordPieceSettings(EntrySettings):
         self,
         pieces: PieceCounts,
         sizes: Sequence[int],
-        known: Sequence[Merge],
+        known: Known,
         on_merges: OnMerges | None,
         threads: int,
     ) -> Learned:
@@ -246,7 +246,7 @@ class WordPieceSettings(EntrySettings):
             prefix=self.prefix,
             limit_alphabet=self.limit_alphabet,
             score=self.score,
-            known=known,
+            known=known.merges,
             progress=on_merges,
         )
         return Learned(Start(tuple(found[:alphabet])), found, merges)
@@ -265,7 +265,7 @@ class FrequentSettings(EntrySettings):
         self,
         pieces: PieceCounts,
         sizes: Sequence[int],
-        known: Sequence[Merge],
+        known: Known,
         on_merges: OnMerges | None,
         threads: int,
     ) -> Learned:

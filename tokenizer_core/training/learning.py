@@ -16,6 +16,21 @@ pieces have by now, if that is known; what it raises ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What an earlier attempt of the same run has found, and need not be found again.
+
+    Attributes:
+        merges: its first merges.
+        rounds: of Unigram, what the kernel has kept after the last round of pruning.
+        keep: takes what it keeps after the next rounds.
+    """
+
+    merges: Sequence[Merge] = ()
+    rounds: bytes = b""
+    keep: Callable[[bytes], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """The vocabulary and merges before the first learned merge.
 

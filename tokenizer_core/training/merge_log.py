@@ -7,6 +7,7 @@ occurred.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.atomic_files import replace
-from tokenizer_core.training.learning import Learned, Merge, Start
+from tokenizer_core.training.learning import Known, Learned, Merge, Start
 
 FORMAT = "tokd merges 1"
 
@@ -40,6 +41,7 @@ class MergeLog:
         alphabet, tokens: how many tokens there were before the first merge, and all tokens as text; none where they
             follow from the plan and the merges.
         scores: of these tokens, if they have any.
+        rounds: of a run of Unigram that is not complete, what the kernel goes on from.
         smaller: tokens and scores of smaller vocabularies that are not the beginning of this one.
     """
 
@@ -54,6 +56,7 @@ class MergeLog:
     tokens: list[str] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     smaller: list[tuple[list[str], list[float]]] = field(default_factory=list)
+    rounds: bytes = b""
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
     _begun: float = field(default_factory=time.monotonic)
@@ -71,10 +74,11 @@ class MergeLog:
             merges = [_read(line) for line in lines]
             timeline = [(seconds, made) for seconds, made in header["timeline"]]
             curve = [(made, per_byte) for made, per_byte in header.get("curve", ())]
+            rounds = base64.b64decode(header.get("rounds", ""), validate=True)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             # None, or not one of this package: the merges are found again.
             return log
-        log.merges, log._lines, log.timeline, log.curve = merges, lines, timeline, curve
+        log.merges, log._lines, log.timeline, log.curve, log.rounds = merges, lines, timeline, curve, rounds
         log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
         log.scores = header.get("scores", [])
         log.smaller = [(tokens, scores) for tokens, scores in header.get("smaller", ())]
@@ -85,6 +89,10 @@ class MergeLog:
     @property
     def seconds(self) -> float:
         return self.timeline[-1][0] if self.timeline else 0.0
+
+    def known(self) -> Known:
+        """Return what need not be found again."""
+        return Known(self.merges, self.rounds, self.keep_rounds)
 
     def restart(self) -> None:
         """Forget the merges: the run adds again all that it keeps."""
@@ -107,6 +115,15 @@ class MergeLog:
         if len(self.curve) > _SAMPLES:
             # The last point is the result.
             self.curve = [*self.curve[:-1:2], self.curve[-1]]
+        self._write_in_time()
+
+    def keep_rounds(self, rounds: bytes) -> None:
+        """Keep what a run of Unigram is to go on from, and write the file when it is time to."""
+        self.rounds = rounds
+        self._write_in_time()
+
+    def _write_in_time(self) -> None:
+        now = time.monotonic()
         if now >= self._next:
             self.write()
             # A long list is not written all the time.
@@ -139,6 +156,7 @@ class MergeLog:
             "timeline": self.timeline,
             "curve": self.curve,
             **(self._kept() if self.tokens else {}),
+            **({"rounds": base64.b64encode(self.rounds).decode()} if self.rounds and not self.is_complete else {}),
         }
         replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
 

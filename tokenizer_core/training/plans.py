@@ -19,7 +19,7 @@ from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Goal, Learned, Merge, OnMerges, Start, learn, replayed
+from tokenizer_core.training.learning import Goal, Known, Learned, OnMerges, Start, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.progress import Newest, Unit
 from tokenizer_core.training.settings import TieBreak, TrainSettings
@@ -71,10 +71,8 @@ class Plan(Protocol):
     def key(self) -> list[Any]:
         """Return what decides which tokens are learned from counts, as JSON has it."""
 
-    def learn(
-        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
-    ) -> Learned:
-        """Learn tokens; ``known`` are the first merges of the same run, which may be found again."""
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
+        """Learn tokens, behind those that are known."""
 
     def restored(self, log: MergeLog) -> Learned:
         """Return what a finished run has learned."""
@@ -118,11 +116,9 @@ class _OfBytes(ABC):
         tokens = [token.hex() for token in self.start.tokens]
         return [tokens, self.start.merges, asdict(self.goal)]
 
-    def learn(
-        self, pieces: PieceCounts, known: Sequence[Merge], on_merges: OnMerges | None = None, threads: int = 0
-    ) -> Learned:
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
         del threads  # One core makes the merges.
-        return learn(pieces, self.start, self.goal, known=known, on_merges=on_merges)
+        return learn(pieces, self.start, self.goal, known=known.merges, on_merges=on_merges)
 
     def restored(self, log: MergeLog) -> Learned:
         return replayed(self.start, log.merges)

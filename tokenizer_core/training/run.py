@@ -153,7 +153,7 @@ class TrainingRun:
         warn_of_huge_pieces(counts)
         warn_of_rare_pieces(counts)
         log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
-        known = log.merges
+        known = log.known()
         log.restart()
 
         newest, piece_bytes = self._plan.newest, counts.pieces.piece_bytes

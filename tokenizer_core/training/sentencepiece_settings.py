@@ -16,7 +16,7 @@ from tokenizer_core.stages.normalizers import Prepend, Replace
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage, Split
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
-from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
+from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
 from tokenizer_core.training.settings import TieBreak
 from tokenizer_core.training.unigram_settings import BYTES, SPACE
@@ -100,7 +100,7 @@ class SentencePieceBpeSettings(EntrySettings):
         self,
         pieces: PieceCounts,
         sizes: Sequence[int],
-        known: Sequence[Merge],
+        known: Known,
         on_merges: OnMerges | None,
         threads: int,
     ) -> Learned:
@@ -115,7 +115,7 @@ class SentencePieceBpeSettings(EntrySettings):
             forbidden=(*self.fixed, NUL),
             character_coverage=self.character_coverage,
             required_characters=SPACE + self.required_characters,
-            known=known,
+            known=known.merges,
             progress=on_merges,
         )
         return Learned(Start(tuple(found[:alphabet])), found, merges)

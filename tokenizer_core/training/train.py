@@ -22,6 +22,7 @@ from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
 from tokenizer_core.training.families import AnySettings, BpeStyle, ModelName, settings_of
+from tokenizer_core.training.learning import Known
 from tokenizer_core.training.plans import (
     LongerVocabulary,
     Plan,
@@ -177,7 +178,7 @@ def _follow(
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
     reporter = Reporter(progress, learns=plan.learns)
     reporter.merging(0, plan.wanted)
-    learned = reporter.run(lambda: plan.learn(counts.pieces, (), reporter.merging, threads))
+    learned = reporter.run(lambda: plan.learn(counts.pieces, Known(), reporter.merging, threads))
     return plan.tokenizers(learned, counts.summary())
 
 

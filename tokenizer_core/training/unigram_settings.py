@@ -13,7 +13,7 @@ from tokenizer_core.stages.decoders import DecoderStage, Join, MetaspaceDecoder
 from tokenizer_core.stages.models import Model, Unigram
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage
 from tokenizer_core.training.entry_settings import EntrySettings, Normalizing
-from tokenizer_core.training.learning import Learned, Merge, OnMerges, Start
+from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
 
 SPACE = "▁"
@@ -88,11 +88,10 @@ class UnigramSettings(EntrySettings):
         self,
         pieces: PieceCounts,
         sizes: Sequence[int],
-        known: Sequence[Merge],
+        known: Known,
         on_merges: OnMerges | None,
         threads: int,
     ) -> Learned:
-        del known  # There are no merges.
         found, _ = learn_unigram(
             pieces,
             sizes,
@@ -103,6 +102,8 @@ class UnigramSettings(EntrySettings):
             limit_alphabet=self.limit_alphabet,
             required_characters=self.required_characters,
             threads=threads,
+            kept=known.rounds,
+            keep=known.keep,
             progress=on_merges,
         )
         fixed = {entry.encode() for entry in self.fixed}

@@ -1,12 +1,14 @@
-"""Learning that is killed goes on from what it has kept, to the same bytes: WordPiece and BPE over characters."""
+"""Learning that is killed goes on from what it has kept, to the same bytes."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from tests.support.paths import ROOT
 from tokenizer_core import Recipe, TrainingRun
 from tokenizer_core._kernel import Counter, learn_merges
 from tokenizer_core.config import PipelineConfig
+from tokenizer_core.training.learning import Known
+from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.progress import Progress
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -90,6 +94,47 @@ def test_merges_that_no_run_makes_end_what_is_known(level: Any) -> None:
         assert learn_merges(counts, alphabet + 4, level=level, prefix=prefix, known=[merge]) == truth, merge
     assert learn_merges(counts, alphabet + 4, level=level, prefix=prefix, known=truth[2]) == truth
     assert learn_merges(counts, alphabet + 2, level=level, prefix=prefix, known=truth[2])[2] == truth[2][:2]
+
+
+def unigram_of(sizes: list[int]) -> Recipe:
+    texts = [text(number, 4000) for number in range(3)]
+    chosen = {"model": "unigram", "vocab_size": 150, "sizes": sizes, "seed_size": 3000, "shrinking_factor": 0.9}
+    return Recipe.from_dict({"corpus": {"texts": texts}, "name": "same", **chosen})
+
+
+@pytest.mark.parametrize("sizes", [[], [300, 80, 150]])
+def test_unigram_goes_on_behind_any_round_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[int]
+) -> None:
+    kept: list[bytes] = []
+    keep = MergeLog.known
+
+    def noted(log: MergeLog) -> Known:
+        known = keep(log)
+        return replace(known, keep=lambda rounds: (kept.append(rounds), log.keep_rounds(rounds)))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MergeLog, "known", noted)
+        TrainingRun(tmp_path / "run", unigram_of(sizes)).publish(tmp_path / "whole")
+    assert len(kept) > 3
+    (log,) = (tmp_path / "run").glob("merges-*")
+    whole = json.loads(log.read_bytes())
+    assert "rounds" not in whole
+    header = {key: value for key, value in whole.items() if key not in ("tokens", "scores", "smaller")}
+    damaged = [b"x", kept[-1][:-1], kept[-1] + b"x", bytes(4), b"\xff" * 400]
+    for number, rounds in enumerate([*kept, *damaged]):
+        left: list[bytes] = []
+        # Every attempt forgets what the one before it has finished.
+        begun = header | {"complete": False, "rounds": base64.b64encode(rounds).decode()}
+        log.write_bytes(json.dumps(begun).encode() + b"\n")
+        with monkeypatch.context() as patched:
+            patched.setattr(MergeLog, "keep_rounds", lambda _, rounds, left=left: left.append(rounds))
+            TrainingRun(tmp_path / "run", unigram_of(sizes)).publish(tmp_path / f"from-{number}")
+        for path in (tmp_path / "whole").parent.glob("whole*"):
+            again = path.with_name(path.name.replace("whole", f"from-{number}"))
+            assert contents(again) == contents(path), number
+        # Only the rounds behind it are made.
+        assert left == (kept[number + 1 :] if number < len(kept) else kept)
 
 
 CHILD = """\

@@ -9,16 +9,26 @@ use pyo3::types::PyBytes;
 use super::counting::PyPieceCounts;
 use super::raise::{exception, run};
 use super::train::report;
+use crate::error::{Code, Error, Result};
 use crate::train::progress::{Progress, Reporter};
 use crate::train::unigram::{Options, Pieces, learn};
 
 type Scored<'py> = Vec<(Bound<'py, PyBytes>, f64)>;
 
+/// Give Python what a run is to go on from; an exception ends the run.
+fn give(rounds: &[u8], keep: Option<&Py<PyAny>>, raised: &mut Option<PyErr>) -> Result<()> {
+    let Some(keep) = keep else { return Ok(()) };
+    Python::attach(|py| keep.call1(py, (PyBytes::new(py, rounds),)).map(|_| ())).map_err(|error| {
+        *raised = Some(error);
+        Error::new(Code::Cancelled, "the run was cancelled")
+    })
+}
+
 /// See `_kernel.pyi`.
 #[pyfunction]
 #[pyo3(signature = (
     counts, sizes, *, seed_size=1_000_000, shrinking_factor=0.75, n_sub_iterations=2, max_token_length=16,
-    limit_alphabet=None, required_characters=String::new(), threads=0, progress=None
+    limit_alphabet=None, required_characters=String::new(), threads=0, kept=Vec::new(), keep=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_unigram<'py>(
@@ -32,6 +42,8 @@ pub fn learn_unigram<'py>(
     limit_alphabet: Option<usize>,
     required_characters: String,
     #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
+    kept: Vec<u8>,
+    keep: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Scored<'py>>, usize)> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -45,12 +57,14 @@ pub fn learn_unigram<'py>(
         required: required_characters,
         threads: if threads == 0 { cores } else { threads.min(cores * 4) },
     };
-    let (mut raised, mut told) = (None, 0);
+    let (mut raised, mut unkept, mut told) = (None, None, 0);
     let learned = run(py, usize::MAX, || {
         let mut callback = |now: Progress<'_>| report(now, &mut told, progress.as_ref(), &mut raised);
-        learn(&counts.counts, &options, &mut Reporter::new(&mut callback))
+        let mut keep = |rounds: Vec<u8>| give(&rounds, keep.as_ref(), &mut unkept);
+        learn(&counts.counts, &options, &kept, &mut keep, &mut Reporter::new(&mut callback))
     });
-    let (found, alphabet) = learned.map_err(|error| raised.unwrap_or_else(|| exception(py, &error, None)))?;
+    let (found, alphabet) =
+        learned.map_err(|error| raised.or(unkept).unwrap_or_else(|| exception(py, &error, None)))?;
     let scored = |pieces: Pieces| pieces.into_iter().map(|(piece, score)| (PyBytes::new(py, &piece), score)).collect();
     Ok((found.into_iter().map(scored).collect(), alphabet))
 }

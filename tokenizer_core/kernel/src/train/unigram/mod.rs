@@ -3,10 +3,11 @@
 //!
 //! In order: `text` are the words of the corpus, `seeds` the substrings to begin with, `lattice` where each of them
 //! stands. A round is `sub_iterations` of `expectation` with the estimate of [`Learner::maximize`], then
-//! [`Learner::prune`] by the `best` way to cut every word. `shares` divides the words over threads; `numbers` are
+//! [`Learner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over threads; `numbers` are
 //! functions that round alike on every machine.
 
 mod best;
+mod checkpoint;
 mod expectation;
 mod lattice;
 mod numbers;
@@ -17,6 +18,7 @@ mod text;
 use std::cmp::Reverse;
 
 use self::best::Best;
+use self::checkpoint::Scored;
 use self::expectation::Expectation;
 use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
 use self::numbers::{digamma, exp, ln, power_of_two};
@@ -54,15 +56,25 @@ pub struct Options {
 /// Pieces with their scores, the highest first.
 pub type Pieces = Vec<(Vec<u8>, f64)>;
 
+/// Takes what a run is to go on from, after each round that all sizes share.
+pub type Keep<'a> = dyn FnMut(Vec<u8>) -> Result<()> + 'a;
+
 /// Learn pieces, and return those of each size with the number of characters among them.
 ///
 /// Rounds of pruning do not depend on the size until one would leave fewer pieces than that. Up to there all share
-/// the work, and each has the pieces of a run of its own.
+/// the work, and each has the pieces of a run of its own. `kept` is what the same run has given to `keep` before, or
+/// empty; the run goes on from there.
 ///
 /// # Errors
 /// `invalid_option` at `vocab_size`, or at `sizes` where larger ones are wanted too, when there are fewer pieces wanted
 /// than the alphabet has, or at an option that is out of its range; `corpus_too_large`; what `reporter` returns.
-pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) -> Result<(Vec<Pieces>, usize)> {
+pub fn learn(
+    counts: &Counts,
+    options: &Options,
+    kept: &[u8],
+    keep: &mut Keep<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Result<(Vec<Pieces>, usize)> {
     check(options)?;
     let least = options.sizes.iter().copied().min().unwrap_or(0);
     let (text, occurrences) = Text::new(counts, options.limit_alphabet, &options.required)?;
@@ -78,30 +90,45 @@ pub fn learn(counts: &Counts, options: &Options, reporter: &mut Reporter<'_>) ->
         return Err(Error::new(Code::CorpusTooLarge, "there are more than 16 million pieces; take fewer seeds"));
     }
     let mut learner = Learner::new(&text, &occurrences, options)?;
-    let mut found = vec![Pieces::new(); options.sizes.len()];
-    let mut largest_first: Vec<usize> = (0..found.len()).collect();
+    let places = learner.lattice.places.clone();
+    let mut largest_first: Vec<usize> = (0..options.sizes.len()).collect();
     largest_first.sort_by_key(|at| Reverse(options.sizes[*at]));
-    learner.estimate(reporter)?;
-    for at in largest_first {
-        let size = options.sizes[at];
+    let mut chosen = match learner.resume(kept) {
+        Some(chosen) => chosen,
+        None => {
+            learner.estimate(reporter)?;
+            Vec::new()
+        }
+    };
+    for at in &largest_first[chosen.len()..] {
+        let size = options.sizes[*at];
         let aim = size.saturating_mul(11) / 10;
-        while learner.scores.len() > aim && learner.left() >= aim {
+        // Nobody needs the shared pieces after the smallest size.
+        while learner.scores.len() > aim && (size == least || learner.left() >= aim) {
             learner.shrink(aim, reporter)?;
+            keep(checkpoint::write([&learner.pieces()].into_iter().chain(&chosen)))?;
         }
         if size == least {
-            // Nobody needs the shared pieces after this one.
-            while learner.scores.len() > aim {
-                learner.shrink(aim, reporter)?;
-            }
-            found[at] = learner.best_pieces(&alphabet, size);
+            chosen.push(learner.best_pieces(size));
             continue;
         }
         let mut own = learner.clone();
         while own.scores.len() > aim {
             own.shrink(aim, reporter)?;
         }
-        found[at] = own.best_pieces(&alphabet, size);
+        chosen.push(own.best_pieces(size));
         learner.reached = own.reached;
+    }
+    let bytes = |number: u32| match alphabet.get(number as usize) {
+        Some(character) => character.to_string().into_bytes(),
+        None => {
+            let (start, length) = places[number as usize];
+            text.slice(start as usize, length as usize).to_vec()
+        }
+    };
+    let mut found = vec![Pieces::new(); options.sizes.len()];
+    for (at, pieces) in largest_first.into_iter().zip(chosen) {
+        found[at] = pieces.into_iter().map(|(number, score)| (bytes(number), score)).collect();
     }
     Ok((found, alphabet.len()))
 }
@@ -128,6 +155,8 @@ struct Learner<'a> {
     text: &'a Text,
     options: &'a Options,
     lattice: Lattice,
+    /// The number that each piece had at first.
+    numbers: Vec<u32>,
     /// The logarithm of each piece's probability.
     scores: Vec<f64>,
     /// Pieces that are characters, which come first.
@@ -161,7 +190,8 @@ impl<'a> Learner<'a> {
         let first = scores.len();
         let last = options.sizes.iter().copied().min().unwrap_or(0);
         let characters = characters.len();
-        Ok(Self { text, options, lattice, scores, characters, unit, first, last, reached: first })
+        let numbers = (0..first as u32).collect();
+        Ok(Self { text, options, lattice, numbers, scores, characters, unit, first, last, reached: first })
     }
 
     /// Estimate the probabilities of all pieces.
@@ -203,7 +233,7 @@ impl<'a> Learner<'a> {
             expected.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(count, _)| count.max(LEAST)).collect();
         let total = digamma(counts.iter().sum());
         self.scores = counts.into_iter().map(|count| digamma(count) - total).collect();
-        self.lattice.keep(&kept);
+        self.keep(&kept);
     }
 
     /// Remove the pieces that the corpus misses least.
@@ -238,12 +268,45 @@ impl<'a> Learner<'a> {
         losses.iter().take(room).for_each(|(_, piece)| kept[*piece] = true);
         let mut flags = kept.iter();
         self.scores.retain(|_| flags.next().is_some_and(|kept| *kept));
-        self.lattice.keep(&kept);
+        self.keep(&kept);
         Ok(())
     }
 
+    /// Keep the pieces for which `kept` is true; scores are the caller's.
+    fn keep(&mut self, kept: &[bool]) {
+        let mut flags = kept.iter();
+        self.numbers.retain(|_| flags.next().is_some_and(|kept| *kept));
+        self.lattice.keep(kept);
+    }
+
+    /// All pieces.
+    fn pieces(&self) -> Scored {
+        self.numbers.iter().copied().zip(self.scores.iter().copied()).collect()
+    }
+
+    /// Go on behind the last round that an earlier attempt has kept, and return the pieces of the sizes that it had
+    /// done; `None` if it has kept nothing that can be of this run.
+    fn resume(&mut self, kept: &[u8]) -> Option<Vec<Scored>> {
+        let mut lists = checkpoint::read(kept, self.first)?;
+        if lists.is_empty() || lists.len() > self.options.sizes.len() {
+            return None;
+        }
+        let pieces = lists.remove(0);
+        let has_characters =
+            (0..self.characters).all(|at| pieces.get(at).is_some_and(|(number, _)| *number as usize == at));
+        if !has_characters || !pieces.is_sorted_by(|one, other| one.0 < other.0) {
+            return None;
+        }
+        let mut flags = vec![false; self.first];
+        pieces.iter().for_each(|(number, _)| flags[*number as usize] = true);
+        self.keep(&flags);
+        self.scores = pieces.into_iter().map(|(_, score)| score).collect();
+        self.reached = lists.iter().map(Vec::len).chain([self.scores.len()]).min().unwrap_or(self.first);
+        Some(lists)
+    }
+
     /// All characters and the pieces with the highest scores.
-    fn best_pieces(&self, alphabet: &[char], size: usize) -> Pieces {
+    fn best_pieces(&self, size: usize) -> Scored {
         let mut others: Vec<usize> = (self.characters..self.scores.len()).collect();
         let better =
             |one: &usize, other: &usize| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other));
@@ -251,14 +314,7 @@ impl<'a> Learner<'a> {
         others.truncate(size - self.characters);
         let mut pieces: Vec<usize> = (0..self.characters).chain(others).collect();
         pieces.sort_unstable_by(better);
-        let bytes = |piece: usize| match alphabet.get(piece) {
-            Some(character) => character.to_string().into_bytes(),
-            None => {
-                let (start, length) = self.lattice.places[piece];
-                self.text.slice(start as usize, length as usize).to_vec()
-            }
-        };
-        pieces.into_iter().map(|piece| (bytes(piece), self.scores[piece])).collect()
+        pieces.into_iter().map(|piece| (self.numbers[piece], self.scores[piece])).collect()
     }
 
     /// Report: of the way from the first pieces to those wanted, in factors.
