@@ -1,4 +1,4 @@
-//! What a run keeps after a round of pruning, as bytes: pieces by the numbers that they had at first, with their scores.
+//! What a run keeps after a round of pruning, as bytes: pieces by the numbers that they had at first, with scores.
 //!
 //! A list is its length and then number and score of each piece, all little endian.
 

@@ -3,8 +3,8 @@
 //!
 //! In order: `text` are the words of the corpus, `seeds` the substrings to begin with, `lattice` where each of them
 //! stands. A round is `sub_iterations` of `expectation` with the estimate of [`Learner::maximize`], then
-//! [`Learner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over threads; `numbers` are
-//! functions that round alike on every machine.
+//! [`Learner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over
+//! threads; `numbers` are functions that round alike on every machine.
 
 mod best;
 mod checkpoint;
