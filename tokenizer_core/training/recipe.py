@@ -218,7 +218,7 @@ class Recipe:
         return replace(self, extends_hash=Tokenizer.open(self.extends).hash)
 
     def finished(self, tokenizer: Tokenizer, name: str | None = None) -> Tokenizer:
-        """Give a tokenizer that was learned its name, if there is one, and what accompanies it.
+        """Give a tokenizer that was learned its name, by default that of the recipe, and what accompanies it.
 
         Raises:
             InvalidOption: it is not a tokenizer.
@@ -226,7 +226,7 @@ class Recipe:
         check_kind(tokenizer, Tokenizer, "tokenizer")
         chosen = {key: getattr(self, key) for key in _ACCOMPANYING}
         settings = replace(tokenizer.settings, **{key: value for key, value in chosen.items() if value is not None})
-        name = tokenizer.parts.name if name is None else name
+        name = name or self.name or tokenizer.parts.name
         return tokenizer.with_parts(replace(tokenizer.parts, name=name, settings=settings))
 
     @property
