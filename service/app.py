@@ -200,6 +200,7 @@ class App(FastAPI):
     def dialect(self, path: str) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
         if path == "/v1/models":
+            # OpenAI's clients ask for it first, with a key that may be wrong.
             return openai.dialect
         return None if (route := self._hot.get(path)) is None else route.dialect
 

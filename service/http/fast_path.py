@@ -1,8 +1,8 @@
 """The fast path: a small, plain request is answered by the kernel where it is read, without a task or a scope.
 
 uvicorn's parser reads these requests as all others. What the fast path does not take, and what has not arrived whole
-when the bytes at hand are read, becomes a task of ASGI and goes to its route. So nothing is ever refused here, and
-nothing waits here.
+when the bytes at hand are read, becomes a task of ASGI and goes to its route. Nothing waits here, and nothing is
+refused here but what no thread is left for, by its head.
 """
 
 from __future__ import annotations

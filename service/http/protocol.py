@@ -65,7 +65,7 @@ TAKES_LONG = "tokd.takes_long"
 """The extension of ASGI that says that a small request was found to take long."""
 
 _Timer = Literal["head", "drop", "read", "end", "last"]
-"""Awaited: a head; that an answer is read; the end of the connection; at its end, a request that is on its way."""
+"""Awaited: a head; a body that is dropped; that an answer is read; the end of the connection; at its end, a request."""
 
 REFUSED = "refused"
 """The key, in the scope of a request, of the refusal by which its connection has answered it: its body is not HTTP."""

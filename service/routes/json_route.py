@@ -207,13 +207,11 @@ class JsonRoute(APIRoute):
             answer = None if takes_long else handler.answer_plain(body, may_take_long=False)
         except StepsSpent:
             takes_long = True
-        if takes_long:
-            limits.take_work(HEAVY_BYTES, log_entry)
-            return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         if answer is not None:
             return answer
         try:
-            if size > CHECKED_BYTES:
+            if takes_long or size > CHECKED_BYTES:
+                limits.take_work(HEAVY_BYTES, log_entry)
                 return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
         except ServiceError as error:

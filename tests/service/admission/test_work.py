@@ -81,14 +81,17 @@ def test_a_body_over_its_limit_is_refused_for_good(make_client: MakeClient) -> N
     assert_problem(client.post("/count", json=LARGE), "body_too_large")
 
 
-def test_a_rendering_in_a_thread_counts_as_much_text(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("content", ["a", "a" * 10_000])
+def test_a_rendering_in_a_thread_counts_as_much_text(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
     client = make_client(threads=4, max_work_bytes=2 << 20)
     limits = state_of(client).limits
     gate = Gate()
     monkeypatch.setattr("service.routes.count._count_chats", gate.wrap(count._count_chats))
 
     async def story(many: httpx.AsyncClient) -> None:
-        body = {"messages": [[{"role": "user", "content": "a"}]] * 2}
+        body = {"messages": [[{"role": "user", "content": content}]] * 2}
         taken = [asyncio.create_task(many.post("/count", json=body)) for _ in range(2)]
         await until(limits, 2)
         assert limits.work_bytes == 2 << 20
