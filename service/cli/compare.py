@@ -20,6 +20,11 @@ SHOWN = 3
 MARK, MARKED = "*", 0.01
 """What stands behind a number if so many of the characters become the unknown token, or more."""
 
+MARK_MEANS = f"{MARK} {MARKED:.0%} of the characters or more become the unknown token, which says nothing"
+
+TOKENS_A_WORD = "tokens a word; fewer cost less (no dot: text is unknown)"
+"""The axis of the chart."""
+
 NOTHING = "-"
 
 NAME = 24
@@ -103,7 +108,7 @@ def svg(found: Comparison, names: Sequence[str]) -> str:
     values = {
         text: {name: _dot(cost) for name, cost in zip(names, costs, strict=True)} for text, costs in found.costs.items()
     }
-    return chart.dots("Tokens a word", values, "tokens a word; fewer cost less (no dot: text is unknown)")
+    return chart.dots("Tokens a word", values, TOKENS_A_WORD)
 
 
 def _dot(cost: TextCost | None) -> float | None:
@@ -126,7 +131,7 @@ def as_text(found: Comparison, names: Sequence[str], *, has_corpus: bool) -> str
         lists = {"longest": each.longest_tokens, "longest unused": each.longest_unused if has_corpus else ()}
         parts.append([f"{name}, {kind}: {_quoted(tokens)}" for kind, tokens in lists.items() if tokens])
     if any(cost is not None and cost.unknown >= MARKED for row in costs.values() for cost in row):
-        parts.append([f"{MARK} {MARKED:.0%} of the characters or more become the unknown token, which says nothing"])
+        parts.append([MARK_MEANS])
     return "\n\n".join("\n".join(part) for part in parts)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from service.cli import chart
+from service.cli.compare import MARK, MARK_MEANS, MARKED, TOKENS_A_WORD
 from service.cli.options import place
-from service.cli.streams import aligned, decode_utf8, printable, read_file, usage
-from service.cli.train_advice import advice
+from service.cli.streams import aligned, counted, decode_utf8, printable, read_file, usage
+from service.cli.train_advice import RARE, advice, learned_by
 from tokenizer_core import TextCost, TextSize, Tokenizer, TrainingReport, compare
 
 SHOWN_TOKENS = 10
@@ -83,7 +84,11 @@ def document(
         "hash": tokenizer.hash,
         "vocab_size": tokenizer.vocab_size,
         "asked_for": report.wanted,
-        "learned": {"tokens": report.tokens, "merges": report.merges},
+        "learned": {
+            "tokens": report.tokens,
+            "merges": report.merges,
+            "rare": sum(count < RARE for count in report.frequencies),
+        },
         "special_tokens": tokenizer.special_tokens,
         "provenance": dict(tokenizer.provenance),
         "longest_piece": report.longest_piece,
@@ -116,16 +121,16 @@ def files(document: Mapping[str, Any]) -> dict[str, str]:
         counts = chart.Axis.over("occurrences of the pair", [count for _, count in frequencies], logarithmic=True)
         merges = chart.Axis.over("merge", [merge for merge, _ in frequencies], logarithmic=True)
         found["frequencies.svg"] = chart.lines("How often each merged pair occurred", merges, counts, {"": frequencies})
+        timeline = [(0.0, 0.0), *((seconds, merges) for seconds, merges in document["timeline"])]
+        across = chart.Axis.over("seconds", [seconds for seconds, _ in timeline])
+        up = chart.Axis.over("merges", [merges for _, merges in timeline])
+        found["merges.svg"] = chart.lines("Merges over time", across, up, {"": timeline})
     sizes = [(merges, 1 / per_byte) for merges, per_byte in document["curve"] if merges and per_byte]
     if sizes:
         merges = chart.Axis.over("merges", [merges for merges, _ in sizes], logarithmic=True)
         size = chart.Axis.over("bytes a token of the corpus; more cost less", [size for _, size in sizes])
         found["compression.svg"] = chart.lines("What more merges are worth", merges, size, {"": sizes})
-    timeline = [(0.0, 0.0), *((seconds, merges) for seconds, merges in document["timeline"])]
-    across = chart.Axis.over("seconds", [seconds for seconds, _ in timeline])
-    up = chart.Axis.over("merges", [merges for _, merges in timeline])
-    found["merges.svg"] = chart.lines("Merges over time", across, up, {"": timeline})
-    found["fertility.svg"] = chart.dots("Tokens a word", _dots(document), "tokens a word; fewer cost less")
+    found["fertility.svg"] = chart.dots("Tokens a word", _dots(document), TOKENS_A_WORD)
     return found
 
 
@@ -142,7 +147,9 @@ def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts, a line each."""
     corpus, learned = document["provenance"]["corpus"], document["learned"]
     size, wanted = document["vocab_size"], document["asked_for"]
-    short = "" if size >= wanted else f" of {wanted:,} asked for: no pair is left"
+    is_short = size < wanted
+    short = f" of {wanted:,} asked for: no {learned_by(document['provenance']['settings'])} is left" if is_short else ""
+    merges = f" by {counted(learned['merges'], 'merge')}" if learned["merges"] else ""
     seconds = ", ".join(f"{phase} {value:.1f} s" for phase, value in document["seconds"].items())
     left_out = f", {corpus['left_out']:,} left out" if corpus["left_out"] else ""
     lines, first = document["skipped"]["lines"], document["skipped"]["first"]
@@ -150,8 +157,8 @@ def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("hash", document["hash"]),
         ("vocabulary", f"{size:,} tokens{short}"),
-        ("learned", f"{learned['tokens']:,} tokens by {learned['merges']:,} merges"),
-        ("corpus", f"{corpus['bytes']:,} bytes in {corpus['documents']:,} documents, {corpus['hash']}"),
+        ("learned", f"{counted(learned['tokens'], 'token')}{merges}"),
+        ("corpus", f"{corpus['bytes']:,} bytes in {counted(corpus['documents'], 'document')}, {corpus['hash']}"),
         ("pieces", f"{corpus['pieces']:,}, {corpus['distinct_pieces']:,} distinct{left_out}"),
         *skipped,
         ("time", seconds or "nothing was left to do"),
@@ -167,11 +174,15 @@ def fertility_table(document: Mapping[str, Any]) -> list[list[str]]:
         cells = ["-"] * 3
         if one is not None:
             size = one["bytes"] / max(1, one["tokens"])
-            cells = [f"{one['per_word']:.2f}", f"{size:.2f}", f"{one['whole_words']:.0%}"]
+            shown = f"{one['per_word']:.2f}", f"{size:.2f}", f"{one['whole_words']:.0%}"
+            cells = [cell + _mark(one) for cell in shown]
         if against is not None:
             other = against["fertility"][name]
             times = None if one is None or other is None else one["tokens"] / max(1, other["tokens"])
-            cells += ["-" if other is None else f"{other['per_word']:.2f}", "-" if times is None else f"{times:.2f}"]
+            cells += [
+                "-" if other is None else f"{other['per_word']:.2f}{_mark(other)}",
+                "-" if times is None else f"{times:.2f}",
+            ]
         table.append([name, *cells])
     return table
 
@@ -182,10 +193,25 @@ def _dots(document: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
     by_tokenizer = {"this tokenizer": document["fertility"]}
     if against is not None:
         by_tokenizer[f"against: {printable(against['name'])}"] = against["fertility"]
-    return {
-        text: {name: one[text] and one[text]["per_word"] for name, one in by_tokenizer.items()}
-        for text in document["fertility"]
-    }
+    return {text: {name: _dot(one[text]) for name, one in by_tokenizer.items()} for text in document["fertility"]}
+
+
+def _dot(one: Mapping[str, Any] | None) -> float | None:
+    return None if one is None or _mark(one) else one["per_word"]
+
+
+def _mark(one: Mapping[str, Any]) -> str:
+    return MARK if one["unknown"] >= MARKED else ""
+
+
+def _meaning(document: Mapping[str, Any]) -> list[str]:
+    """Explain the mark, where there is one."""
+    others = [] if document["against"] is None else document["against"]["fertility"].values()
+    return (
+        [MARK_MEANS]
+        if any(one is not None and _mark(one) for one in (*document["fertility"].values(), *others))
+        else []
+    )
 
 
 def markdown(document: Mapping[str, Any]) -> str:
@@ -202,8 +228,8 @@ def markdown(document: Mapping[str, Any]) -> str:
         ["## Fertility"],
         ["![fertility.svg](fertility.svg)"],
         [_row(head), _row(["---"] * len(head)), *map(_row, table)],
-        ["## Merges"],
-        plots,
+        *([f"\\{line}"] for line in _meaning(document)),
+        *([["## Merges"], plots] if plots else []),
         ["## Longest tokens"],
         tokens or ["none was learned"],
         ["## Settings"],
@@ -214,8 +240,8 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def files_of_plots(document: Mapping[str, Any]) -> list[str]:
     """Return the names of the plots that there are."""
-    charts = (("frequencies", "frequencies.svg"), ("curve", "compression.svg"), ("timeline", "merges.svg"))
-    return [name for key, name in charts if document[key] or key == "timeline"]
+    charts = (("frequencies", "frequencies.svg"), ("curve", "compression.svg"), ("frequencies", "merges.svg"))
+    return [name for key, name in charts if document[key]]
 
 
 def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
@@ -224,7 +250,8 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
     lines = [("artifact", str(output)), *rows(document), ("longest", longest), ("report", str(folder / "report.md"))]
     shown = [f"{label:<11} {printable(value)}" for label, value in lines]
     told = [f"- {printable(sentence)}" for sentence in document["advice"]]
-    return "\n".join([*shown, "", *aligned(fertility_table(document)), *([""] if told else []), *told])
+    table = [*aligned(fertility_table(document)), *([""] * bool(meaning := _meaning(document))), *meaning]
+    return "\n".join([*shown, "", *table, *([""] if told else []), *told])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -57,6 +57,13 @@ def test_a_narrow_terminal_shows_what_fits(monkeypatch):
     assert len(narrow) == 19
 
 
+def test_written_files_have_no_rate(monkeypatch):
+    stream, clock = Terminal(), Clock()
+    report(Bar(stream, clock=clock), clock, (0, "publishing", 0), (5, "publishing", 1000))
+    assert "1,000 of 1,000 files" in stream.getvalue()
+    assert "files/s" not in stream.getvalue()
+
+
 def test_elsewhere_there_are_few_plain_lines():
     stream, clock = io.StringIO(), Clock()
     bar = Bar(stream, clock=clock)

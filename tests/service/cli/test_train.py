@@ -61,7 +61,8 @@ def test_the_report_is_complete_and_its_plots_are_drawn(folder, capsysbinary):
     measured = {name: document["fertility"]["de"][name] for name in ("tokens", "per_word", "whole_words", "unknown")}
     assert measured == {name: getattr(cost, name) for name in measured}
     assert document["against"]["hash"] == Tokenizer.open("small").hash
-    assert document["learned"] == {"tokens": 143, "merges": 143}
+    rare = sum(count < 50 for _, count in document["frequencies"])
+    assert document["learned"] == {"tokens": 143, "merges": 143, "rare": rare}
     assert [merge for merge, _ in document["frequencies"]] == list(range(1, 144))
     counts = [count for _, count in document["frequencies"]]
     assert counts == sorted(counts, reverse=True)

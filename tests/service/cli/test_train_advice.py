@@ -14,15 +14,17 @@ def fertility(tokens, *, size=100, unknown=0.0):
     return {"bytes": size, "tokens": tokens, "unknown": unknown}
 
 
-def document(**changes):
+def document(settings=None, **changes):
     plain = {
         "fertility": {"english": fertility(25), "german": fertility(30)},
         "vocab_size": 500,
         "asked_for": 500,
-        "frequencies": [[1, 9000], [100, 400], [240, 60]],
+        "learned": {"merges": 240, "rare": 0},
+        "provenance": {"settings": {"max_token_length": None}},
         "longest_tokens": ["international"],
     }
-    return plain | changes
+    given = {} if settings is None else {"provenance": {"settings": settings}}
+    return plain | given | changes
 
 
 def test_nothing_is_said_where_nothing_is_wrong():
@@ -46,22 +48,58 @@ def test_text_that_is_unknown_is_named_and_is_not_praised_for_its_few_tokens():
     assert "the best text here has 4.00" in poor
 
 
-def test_a_vocabulary_that_did_not_fill_is_too_large():
-    (sentence,) = advice(document(vocab_size=480))
-    assert "after 480 tokens no pair is left of 500 asked for" in sentence
+def test_a_small_vocabulary_lacks_no_language_for_being_small():
+    texts = {"english": fertility(72), "german": fertility(85), "greek": fertility(90)}
+    assert advice(document(fertility=texts)) == []
 
 
-@pytest.mark.parametrize(("last", "is_said"), [(49, True), (50, False)])
-def test_a_vocabulary_whose_last_pairs_are_rare_is_large(last, is_said):
-    found = advice(document(frequencies=[[1, 9000], [100, 400], [240, last]]))
+@pytest.mark.parametrize("model", ["word", "character"])
+def test_a_vocabulary_of_words_or_characters_is_not_judged_by_bytes_a_token(model):
+    texts = {"japanese": fertility(33), "english": fertility(100)}
+    assert advice(document({"model": model}, fertility=texts)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "way"),
+    [({"model": "unigram", "byte_fallback": False}, "set --byte-fallback"), ({"model": "word"}, "train --model bpe")],
+)
+def test_unknown_text_is_told_the_way_that_the_model_has(settings, way):
+    (sentence,) = advice(document(settings, fertility={"english": fertility(25, unknown=0.2)}))
+    assert way in sentence
+
+
+@pytest.mark.parametrize(
+    ("model", "of"),
+    [("bpe", "pair"), ("wordpiece", "pair"), ("unigram", "substring"), ("word", "word"), ("character", "character")],
+)
+def test_a_vocabulary_that_did_not_fill_is_too_large(model, of):
+    (sentence,) = advice(document({"model": model}, vocab_size=480))
+    assert f"after 480 tokens no {of} is left of 500 asked for. Give more text, or ask for 480 tokens" in sentence
+
+
+def test_a_limit_that_is_set_may_be_why_a_vocabulary_did_not_fill():
+    settings = {"min_frequency": 40, "max_token_length": 16, "limit_alphabet": None}
+    (sentence,) = advice(document(settings, vocab_size=480, learned={"merges": 240, "rare": 80}))
+    assert "Give more text, change --min-frequency, or ask for 400 tokens or fewer" in sentence
+
+
+@pytest.mark.parametrize(("rare", "is_said"), [(140, True), (2, False)])
+def test_a_vocabulary_with_many_rare_pairs_is_large(rare, is_said):
+    found = advice(document(learned={"merges": 240, "rare": rare}))
     assert bool(found) is is_said
     if found:
-        assert "only about 100 of 240 merges" in found[0]
+        assert "140 of 240 merges" in found[0]
         assert "about 360 tokens" in found[0]
 
 
-def test_a_run_without_merges_has_no_rare_ones():
-    assert advice(document(frequencies=[])) == []
+def test_fewer_tokens_by_likelihood_would_keep_the_rare_pairs():
+    settings = {"model": "wordpiece", "score": "likelihood"}
+    (sentence,) = advice(document(settings, learned={"merges": 240, "rare": 140}))
+    assert sentence.endswith("Give more text, or set --min-frequency 50.")
+
+
+def test_words_are_long_however_often_their_text_comes():
+    assert advice(document({"model": "word"}, longest_tokens=["Donaudampfschifffahrtsgesellschaft"])) == []
 
 
 def test_long_tokens_are_of_text_that_comes_again():

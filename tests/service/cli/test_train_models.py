@@ -31,7 +31,29 @@ def test_every_model_ends_as_an_artifact_with_a_report(folder, capsysbinary, mod
     assert document["hash"] == tokenizer.hash
     assert document["provenance"]["settings"]["model"] == model
     assert document["learned"]["tokens"] <= tokenizer.vocab_size <= document["asked_for"]
-    assert {path.name for path in Path("mine.report").iterdir()} >= {"report.md", "report.json", "merges.svg"}
+    written = {path.name for path in Path("mine.report").iterdir()}
+    assert written >= {"report.md", "report.json", "fertility.svg"}
+    assert ("merges.svg" in written) is (model in ("bpe", "wordpiece"))
+    assert ("## Merges" in Path("mine.report/report.md").read_text("utf-8")) is (model in ("bpe", "wordpiece"))
+
+
+def test_numbers_of_text_that_is_unknown_are_marked_and_not_drawn(folder, capsysbinary):
+    Path("same.txt").write_text("low low lower\n", encoding="utf-8")
+    Path("other.txt").write_text("niedrig\n", encoding="utf-8")
+    texts = ["--fertility", "same=same.txt", "--fertility", "other=other.txt"]
+    assert main(["train", "same.txt", "--model", "word", "--vocab-size", "9", "-o", "mine", *texts]) == 0
+    shown = capsysbinary.readouterr().out.decode()
+    assert "vocabulary  3 tokens of 9 asked for: no word is left" in shown
+    assert "learned     2 tokens\n" in shown
+    assert "in 1 document, " in shown
+    assert [line.split() for line in shown.splitlines() if line.startswith(("same ", "other "))] == [
+        ["same", "1.00", "4.67", "100%"],
+        ["other", "1.00*", "8.00*", "0%*"],
+    ]
+    assert "* 1% of the characters" in shown
+    assert "\\* 1% of the characters" in Path("mine.report/report.md").read_text("utf-8")
+    drawn = Path("mine.report/fertility.svg").read_text("utf-8")
+    assert drawn.count("<circle") == 2  # one of the text that is known, one of the key
 
 
 def test_the_sizes_of_unigram_are_the_artifacts_of_runs_for_each_alone(folder, capsysbinary):
