@@ -2,7 +2,7 @@
 
 The first line says what the merges depend on and what was counted, and at the end of a run whose tokens do not follow
 from the merges alone, these tokens; every other is one merge: left, right and product by index, and how often the pair
-occurred.
+occurred. The file is ``sealed``: one that is damaged counts as none, for what is read of it is not found again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core.atomic_files import replace
+from tokenizer_core.training import sealed
 from tokenizer_core.training.learning import Known, Learned, Merge, Start
 
-FORMAT = "tokd merges 1"
+FORMAT = "tokd merges 2"
 
 INTERVAL = 2.0
 """Seconds of merging that a killed run may lose."""
@@ -67,7 +67,7 @@ class MergeLog:
         """Read what an earlier run has left, if there is such."""
         log = cls(path)
         try:
-            first, *lines = path.read_bytes().splitlines()
+            first, *lines = sealed.read(path).splitlines()
             header = json.loads(first)
             if header["format"] != FORMAT or header["merges"] != len(lines):
                 return log
@@ -76,7 +76,7 @@ class MergeLog:
             curve = [(made, per_byte) for made, per_byte in header.get("curve", ())]
             rounds = base64.b64decode(header.get("rounds", ""), validate=True)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            # None, or not one of this package: the merges are found again.
+            # None, or damaged, or not one of this version: the merges are found again.
             return log
         log.merges, log._lines, log.timeline, log.curve, log.rounds = merges, lines, timeline, curve, rounds
         log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
@@ -158,7 +158,7 @@ class MergeLog:
             **(self._kept() if self.tokens else {}),
             **({"rounds": base64.b64encode(self.rounds).decode()} if self.rounds and not self.is_complete else {}),
         }
-        replace(self.path, (json.dumps(header).encode() + b"\n", b"".join(line + b"\n" for line in self._lines)))
+        sealed.replace(self.path, b"".join(line + b"\n" for line in (json.dumps(header).encode(), *self._lines)))
 
 
 def _read(line: bytes) -> Merge:

@@ -1,7 +1,7 @@
 """A training run in a directory that keeps finished work: after a kill, the same calls resume it.
 
 ``counts/<key>.sorted`` are the counts of a part of the corpus, named by the hash of the part's content and of every
-setting that changes counts. ``counted-<key>.json`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of
+setting that changes counts. ``counted-<key>.txt`` lists those of a whole corpus. ``merges-<key>.txt`` is the list of
 merges so far, named by the counts it is made from and every setting that changes merges. A file is whole or not there,
 so what is there need not be made again, and what a run makes does not depend on how often it was interrupted.
 """
@@ -27,7 +27,7 @@ from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training import sorted_counts
+from tokenizer_core.training import sealed, sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
 from tokenizer_core.training.counting import (
     MEMORY,
@@ -125,7 +125,7 @@ class TrainingRun:
         """
         corpus = self._recipe.corpus
         names = list(self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus))
-        atomic_files.replace(self._counted, (json.dumps(names).encode(),))
+        sealed.replace(self._counted, json.dumps(names).encode())
 
     def save_counts(self, path: str | Path) -> None:
         """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``.
@@ -345,7 +345,7 @@ class TrainingRun:
         """The file with the list of count files, named by the corpus and the settings of counting."""
         corpus = self._recipe.to_dict()["corpus"]
         covered = [corpus, self._rules.header(), self._rules.replace_invalid]
-        return self._directory / f"counted-{_key(covered)}.json"
+        return self._directory / f"counted-{_key(covered)}.txt"
 
     @property
     def _is_counted(self) -> bool:
@@ -355,7 +355,7 @@ class TrainingRun:
             return False
 
     def _names(self) -> list[str]:
-        names: list[str] = json.loads(self._counted.read_bytes())
+        names: list[str] = json.loads(sealed.read(self._counted))
         return names
 
     def _merges_path(self) -> Path:

@@ -20,6 +20,7 @@ from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.training import sealed
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.settings import TrainSettings
 
@@ -115,11 +116,11 @@ def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_b
     assert truth.hash == train(iter(texts), **{**settings, "initial_merges": merges}).hash
     assert len(set(truth.merges)) == len(truth.merges)
     (log,) = tmp_path.glob("merges-*")
-    header, *lines = log.read_bytes().splitlines()
+    header, *lines = sealed.read(log).splitlines()
     assert len(lines) > 100
     for kept in [0, 1, *rng.sample(range(2, len(lines)), 10), len(lines)]:
         cut = json.loads(header) | {"complete": False, "merges": kept}
-        log.write_bytes(b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
+        sealed.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
         again = TrainingRun(tmp_path, recipe)
         again.merge()
         assert again.tokenizers()[0].hash == truth.hash, kept
@@ -138,10 +139,10 @@ def test_merging_goes_on_behind_a_merge_that_makes_an_old_token_anew(tmp_path: P
     truth = TrainingRun(tmp_path / "run", recipe).tokenizers()[0].merges
     assert truth[1:4] == [(b"a", b"b"), (b"ab", b"c"), (b"d", b"e")]
     (log,) = (tmp_path / "run").glob("merges-*")
-    header, *lines = log.read_bytes().splitlines()
+    header, *lines = sealed.read(log).splitlines()
     for kept in range(len(lines) + 1):
         cut = json.loads(header) | {"complete": False, "merges": kept}
-        log.write_bytes(b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
+        sealed.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
         assert TrainingRun(tmp_path / "run", recipe).tokenizers()[0].merges == truth, kept
 
 
@@ -162,17 +163,6 @@ def test_a_checkpoint_that_is_damaged_is_made_again(tmp_path: Path, corpus: Path
             path.unlink()
     again = TrainingRun(tmp_path, recipe)
     again.count()
-    again.merge()
-    assert again.tokenizers()[0].hash == truth
-
-
-def test_merges_that_lost_a_line_are_made_again(tmp_path: Path, corpus: Path) -> None:
-    recipe = Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS})
-    run = TrainingRun(tmp_path, recipe)
-    truth = run.tokenizers()[0].hash
-    (log,) = tmp_path.glob("merges-*")
-    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
-    again = TrainingRun(tmp_path, recipe)
     again.merge()
     assert again.tokenizers()[0].hash == truth
 
