@@ -24,11 +24,11 @@ serve: .venv/installed ## serve artifacts/base on 127.0.0.1:8000
 .PHONY: test
 test: .venv/installed ## run every test: Rust, then Python
 	@$(CARGO) test --quiet $(MANIFEST)
-	@$(BIN)/pytest --numprocesses 2
+	@$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 .PHONY: quick
 quick: .venv/installed ## run the quick Python tests: no real data, no processes, no Postgres
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest --numprocesses 2 --quiet -m 'not real_data and not process and not postgres and not slow'
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest --numprocesses 2 --dist worksteal --quiet -m 'not real_data and not process and not postgres and not slow'
 
 .PHONY: check
 check: .venv/installed ## lint, types, format and architecture, for Python and Rust

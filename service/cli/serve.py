@@ -31,14 +31,14 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the settings and serve until told to stop."""
-    # Only this command needs the web framework, which takes longer to import than a text to encode.
-    from service.server import run as serve
-
     try:
         # The variables as they are now: several processes are handed their settings by one, which would go first later.
         load = partial(Settings.load, dict(os.environ), flags=vars(args))
         settings = load()
         _require_address(settings, vars(args))
+        # The web framework takes longer to import than a wrong setting to be told.
+        from service.server import run as serve
+
         serve(settings, load)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None
