@@ -26,6 +26,9 @@ _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _ID_FIELDS = ("ids", "tokens")
 """Fields that hold ids, or lists of ids."""
 
+_BY_NAME = ("texts",)
+"""Fields that hold values by names of the caller's."""
+
 CALLED_ELSEWHERE = {
     "model": "tokenizer",
     "prompt": "text",
@@ -141,10 +144,11 @@ def _dotted(prefix: str, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def _path(loc: tuple[int | str, ...]) -> str | None:
-    """Write a place as ``ids[3][0]``; the names of a union's branches are left out."""
+    """Write a place as ``ids[3][0]`` or ``texts.greeting[0]``; the names of a union's branches are left out."""
     if not loc:
         return None
-    return str(loc[0]) + "".join(f"[{part}]" for part in loc[1:] if isinstance(part, int))
+    name = f".{str(loc[1])[:80]}" if loc[0] in _BY_NAME and len(loc) > 1 else ""
+    return f"{loc[0]}{name}" + "".join(f"[{part}]" for part in loc[1:] if isinstance(part, int))
 
 
 def _explain_json(message: str, body: bytes) -> ServiceError:

@@ -24,7 +24,11 @@ def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
     opened = [_opened(state, reference, at) for at, reference in enumerate(body.tokenizers or [None])]
     tokenizers = [each.tokenizer for each in opened]
     texts = body.texts and {name: [given] if isinstance(given, str) else given for name, given in body.texts.items()}
-    size = sum(len(text) for given in (texts or {}).values() for text in given)
+    each_text = [text for given in (texts or {}).values() for text in given]
+    if len(each_text) > (most := state.settings.max_items):
+        detail = f"there are {len(each_text)} texts, more than {most}; join short ones, or use tokd compare"
+        raise ServiceError("too_many_items", detail, "texts")
+    size = sum(map(len, each_text))
     if size > MAX_CHARACTERS:
         detail = f"the texts have {size} characters, more than {MAX_CHARACTERS}; send a part, or use tokd compare"
         raise ServiceError("too_many_items", detail, "texts")

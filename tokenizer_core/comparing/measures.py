@@ -62,7 +62,8 @@ def cost(tokenizer: Tokenizer, texts: Sequence[Words], on_step: Callable[[], Non
         except UncoveredText:
             return None
         tokens += len(found.ids)
-        counts += np.bincount(found.ids, minlength=len(counts))
+        # Not ``bincount``, which takes as long as the vocabulary is large, also for a text of one word.
+        np.add.at(counts, found.ids, 1)
         whole += _whole(words, found.ids, found.spans, unknown)
         if unknown is not None:
             lost += int(np.ptp(found.spans[found.ids == unknown], axis=1).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from tests.support import families
 from tests.support.texts import texts as some_text
 from tests.support.vocabularies import tiny_tokenizer
 from tokenizer_core import ARTICLE_1, MAX_COMPARED, InvalidOption, Tokenizer, compare, fertility
+from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.comparing.entries import entries
 from tokenizer_core.comparing.measures import RENYI_ORDER, renyi_efficiency
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.token_counts import word_spans
 
 WORD_PIECES = {"[UNK]": 0, "to": 1, "##ken": 2, "##s": 3, "token": 4, "a": 5, "日": 6}
@@ -202,3 +205,13 @@ def test_what_cannot_be_compared_is_refused_by_name(tokenizers: Any, options: di
 def test_too_many_are_refused() -> None:
     with pytest.raises(InvalidOption):
         compare([tiny_tokenizer()] * (MAX_COMPARED + 1))
+
+
+def test_a_short_text_does_not_take_a_pass_over_the_vocabulary() -> None:
+    tokens = [*enumerate(BYTE_ORDER), *((id, id.to_bytes(8)) for id in range(256, 1 << 19))]
+    large = Tokenizer(TokenizerParts(Vocabulary.from_tokens(tokens, []), PipelineConfig()))
+    before = time.process_time()
+    (cost,) = compare([large], {"many": ["a"] * 50_000}).costs["many"]
+    assert cost is not None
+    assert cost.tokens == 50_000
+    assert time.process_time() - before < 10
