@@ -8,7 +8,7 @@ written out as ranges before it is compiled: ``\\p{N}`` becomes ``[0-9...]``, fr
 from __future__ import annotations
 
 from functools import cache
-from itertools import groupby
+from itertools import chain
 
 import regex
 import unicodedata2
@@ -35,6 +35,15 @@ def categories() -> tuple[str, ...]:
 
 
 @cache
+def _points() -> dict[str, list[int]]:
+    """Return the code points of every general category."""
+    points: dict[str, list[int]] = {}
+    for code_point, category in enumerate(categories()):
+        points.setdefault(category, []).append(code_point)
+    return points
+
+
+@cache
 def members(name: str) -> frozenset[int]:
     """Return the code points of a class: a general category, a group of them, ``White_Space`` or a kind of ``Word``.
 
@@ -43,14 +52,15 @@ def members(name: str) -> frozenset[int]:
     Raises:
         ValueError: there is no such class here.
     """
-    table = categories()
     if name == "White_Space":
         return members("Z") | _WHITE_SPACE_CONTROLS
     if name == "Word":
         return members("L") | members("Nl") | members("M") | members("Nd") | members("Pc") | _ALPHABETIC_SYMBOLS
     if name == "Joined_Word":
         return members("Word") | _JOIN_CONTROLS
-    found = frozenset(code_point for code_point in range(0x110000) if table[code_point].startswith(name))
+    found = frozenset(
+        chain.from_iterable(points for category, points in _points().items() if category.startswith(name))
+    )
     if len(name) > 2 or not found:
         raise ValueError(f"unknown character class {name!r}")
     return found
@@ -60,13 +70,12 @@ def members(name: str) -> frozenset[int]:
 def ranges(name: str, complement: bool = False) -> str:
     """Write a class as the inside of a bracket expression."""
     inside = members(name)
-    runs = groupby(range(0x110000), key=lambda code_point: (code_point in inside) is not complement)
-    text = []
-    for wanted, run in runs:
-        if wanted:
-            points = list(run)
-            text.append(f"\\U{points[0]:08X}-\\U{points[-1]:08X}")
-    return "".join(text)
+    points = sorted(inside)
+    first = [point for point in points if point - 1 not in inside]
+    last = [point for point in points if point + 1 not in inside]
+    if complement:
+        first, last = [0, *(point + 1 for point in last)], [*(point - 1 for point in first), 0x10FFFF]
+    return "".join(f"\\U{start:08X}-\\U{end:08X}" for start, end in zip(first, last, strict=True) if start <= end)
 
 
 def expand(pattern: str) -> str:
