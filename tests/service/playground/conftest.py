@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from tests.support.paths import ROOT
 from tests.support.server import RunServer, Server
+from tests.support.waiting import PATIENCE_SECONDS
+
+expect.set_options(timeout=PATIENCE_SECONDS * 1_000)
 
 CHROMIUM = shutil.which("chromium")
 REFUSED = "Failed to load resource"
@@ -60,7 +63,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_SECONDS * 1_000)
 
         def on_console(message: Any) -> None:
             if message.type in ("error", "warning") and not (refusals and message.text.startswith(REFUSED)):

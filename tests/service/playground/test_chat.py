@@ -14,6 +14,7 @@ from playwright.sync_api import Route, expect
 from tests.service.playground.conftest import OpenPage
 from tests.support.paths import ROOT
 from tests.support.server import Server
+from tests.support.waiting import PATIENCE_SECONDS
 from tokenizer_core import Tokenizer
 
 BASE = Tokenizer.open(ROOT / "artifacts" / "base")
@@ -59,7 +60,7 @@ def test_the_programs_of_a_chat_run_and_give_its_ids(server: Server, open_page: 
         programs.append(page.evaluate("navigator.clipboard.readText()"))
     commands = [["bash", "-c", programs[0]], [sys.executable, "-c", programs[1]]]
     curl, python = [
-        subprocess.run(each, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+        subprocess.run(each, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True).stdout
         for each in commands
     ]
     messages = json.loads(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('chat')"))
@@ -80,7 +81,7 @@ def test_a_message_of_a_megabyte_is_counted_and_stays_usable(server: Server, ope
         {"role": "assistant", "content": "A piece of text with a number."},
     ]
     count = len(BASE.encode_chat(messages).ids)
-    expect(page.locator("#chat-count")).to_contain_text(f"{count:,} tokens", timeout=60_000)
+    expect(page.locator("#chat-count")).to_contain_text(f"{count:,} tokens")
     expect(page.locator("#rendered")).to_contain_text("characters more")
     page.get_by_label("Content of message 2").fill("short")
     expect(page.locator("#rendered .author-user").last).to_have_text("short")
@@ -121,7 +122,7 @@ def test_what_needs_several_answers_has_one_request_under_way_too(
     page.route("**/*", answer)
     text = "the quick brown fox " * 50
     page.evaluate(TYPED, [field, text])
-    expect(page.locator(shown)).to_contain_text(re.compile(r"^\s*e\s*n\s*d\s*$"), timeout=60_000)
+    expect(page.locator(shown)).to_contain_text(re.compile(r"^\s*e\s*n\s*d\s*$"))
     assert under_way["most"] == 1
     assert 1 < under_way["all"] < len(text)
 

@@ -11,6 +11,7 @@ import pytest
 
 from service.routes.playground import FOLDER
 from tests.support.server import Server
+from tests.support.waiting import PATIENCE_SECONDS
 
 NODE = shutil.which("node")
 PROGRAM = """
@@ -46,7 +47,7 @@ def answer_of(program: str, server: Server) -> Any:
     """Run a program in Node, and return what it prints."""
     run = program % (json.dumps((FOLDER / "client.js").as_uri()), json.dumps(server.url))
     command = [str(NODE), "--input-type=module", "--no-warnings", "--eval", run]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert done.stderr == ""
     return json.loads(done.stdout)
 

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from service.auth import entry, new_key
 from tests.service.playground.conftest import OpenPage
 from tests.support.server import RunServer, Server
+from tests.support.waiting import PATIENCE_SECONDS
 
 NODE = shutil.which("node")
 JOBS = ("train-job", "encode-job")
@@ -27,7 +28,7 @@ JOBS = ("train-job", "encode-job")
 def reading(server: Server, browser: Browser) -> Iterator[Page]:
     """The documentation, with a job of each kind of its own that has ended."""
     page = browser.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_SECONDS * 1_000)
     page.goto(f"{server.url}/docs")
     for path in JOBS:
         form = page.locator(f"form[data-path='{path}'][data-method=POST]").first
@@ -35,7 +36,7 @@ def reading(server: Server, browser: Browser) -> Iterator[Page]:
         expect(form.locator("output")).to_contain_text("202")
         events = page.locator(f"form[data-path='{path}/{{id}}/events']")
         events.get_by_role("button", name="Send").click()
-        expect(events.locator("output")).to_contain_text('"state":"succeeded"', timeout=60_000)
+        expect(events.locator("output")).to_contain_text('"state":"succeeded"')
     yield page
     page.close()
 
@@ -54,7 +55,7 @@ def test_every_route_has_an_example_that_runs_and_is_answered_readably(reading: 
         if (method, path) not in [("POST", job) for job in JOBS]:
             form.get_by_role("button", name="Send").click()
         output = form.locator("output pre")
-        expect(output).to_be_visible(timeout=60_000)
+        expect(output).to_be_visible()
         status, _, answer = output.inner_text().partition("\n")
         # The job of the examples has ended, and their names are taken.
         is_refused = method in ("PUT", "DELETE") or (method, path) == ("POST", "tokenizers")
@@ -91,7 +92,9 @@ def test_every_example_runs_as_curl_as_python_and_as_javascript(reading: Page) -
 def run(command: list[str], **variables: str) -> str:
     env = {**os.environ, **variables}
     with TemporaryDirectory() as folder:
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 

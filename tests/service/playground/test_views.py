@@ -132,7 +132,7 @@ def test_other_models_are_trained_and_their_newest_tokens_shown(
     page.locator("#corpus").fill(CORPUS * 20)
     page.locator("#model").select_option(model)
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator("#job-state")).to_contain_text("succeeded", timeout=30_000)
+    expect(page.locator("#job-state")).to_contain_text("succeeded")
     expect(page.locator("#job-result .token").first).to_be_visible()
     expect(page.locator("#job-result")).to_contain_text("tokens a byte of this corpus")
 
@@ -149,7 +149,7 @@ def test_merging_is_watched_live(server: Server, open_page: OpenPage) -> None:
         }"""
     )
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator("#job-state")).to_contain_text("succeeded", timeout=60_000)
+    expect(page.locator("#job-state")).to_contain_text("succeeded")
     live = [text for text in page.evaluate("window.seen") if "merging" in text]
     assert any(re.search(r"[\d,.]+ merges a second", text) for text in live)
     assert any(re.search(r"newest: .+", text) for text in live)
@@ -174,7 +174,7 @@ def test_a_file_is_audited_where_the_server_allows_it(
     with run_server(check_uploads=True, access_log=False) as allowing:
         page = open_page(f"{allowing.url}/#view=audit", refusals=True)
         page.locator("#audit-file").set_input_files(ROOT / "artifacts" / "base" / "tokenizer.json")
-        expect(page.locator("#points li").nth(10)).to_be_visible(timeout=60_000)
+        expect(page.locator("#points li").nth(10)).to_be_visible()
         expect(page.locator("#audit-verdict")).to_contain_text("uploaded: ")
         wrong = tmp_path / "tokenizer.json"
         wrong.write_text("<script>document.title = 'run'</script>", "utf-8")
@@ -257,12 +257,12 @@ def used_merges(page: Page) -> None:
 def used_train(page: Page) -> None:
     page.locator("#corpus").fill(CORPUS * 20)
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_role("button", name="Download")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Download")).to_be_visible()
 
 
 def used_audit(page: Page) -> None:
     page.locator("#run-audit").click()
-    page.locator("#points summary").nth(10).click(timeout=60_000)
+    page.locator("#points summary").nth(10).click()
 
 
 USES = {"compare": used_compare, "merges": used_merges, "train": used_train, "audit": used_audit}
