@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 from service.cli.options import Parser
 from service.cli.streams import usage
@@ -35,5 +36,6 @@ def engine_of(args: argparse.Namespace) -> Iterator[Engine | None]:
             raise usage("--address is that of a cluster; give --engine ray with it")
         yield None
         return
-    with RayEngine(args.address) as engine:
+    # Ray prints what it has to say of its processes on standard output, which is for results.
+    with redirect_stdout(sys.stderr), RayEngine(args.address) as engine:
         yield engine

@@ -10,6 +10,7 @@ import importlib
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -22,7 +23,7 @@ REACHED = 20.0
 """Seconds that a cluster has to take a connection."""
 
 AHEAD = 2
-"""Calls given to Ray at a time for each of its processors."""
+"""Calls given to a host at a time for each of its processors."""
 
 POLLED = 0.1
 """Seconds that answers are waited for at a time."""
@@ -30,8 +31,8 @@ POLLED = 0.1
 LOOKED = 2.0
 """Seconds between two looks at the hosts, and at the markers of calls without an answer."""
 
-GRACE = 10.0
-"""Seconds for the answers of calls after a host is gone; then they are made again."""
+PATIENCE = 10.0
+"""Seconds until a host with nothing to do makes a call that is under way elsewhere; twice as many for each attempt."""
 
 UNSEEN = 60.0
 """Seconds until a marker must be seen here: NFS may hide a new file for so long."""
@@ -39,22 +40,27 @@ UNSEEN = 60.0
 ATTEMPTS = 20
 """Workers that one call may lose: a call that ends its worker every time would be made for ever."""
 
+ANY = ""
+"""In the place of a host while none has a processor: one may come."""
+
 
 @dataclass(slots=True, eq=False)
 class _Open:
     """A call that is not done.
 
     Attributes:
-        answers: those that have not come, of all attempts.
-        lost: attempts of which nothing will come.
-        again_at: when another attempt is made beside the others.
+        hosts: of the attempts whose answers have not come, by these.
+        made: attempts so far.
+        begun_at: when the last attempt was made.
+        lost: attempts that lost their worker or their host.
         told_at: when an answer said that it is done.
     """
 
     call: Call
-    answers: list[Any] = field(default_factory=list)
+    hosts: dict[Any, str] = field(default_factory=dict)
+    made: int = 0
+    begun_at: float = 0.0
     lost: int = 0
-    again_at: float | None = None
     told_at: float | None = None
 
 
@@ -81,10 +87,10 @@ class RayEngine:
                 self._ray.init(address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
             except (OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as error:
                 reason = str(error).partition("\n")[0]
-                raise ClusterFailed(f"there is no Ray cluster at {address or 'this host'}: {reason}") from None
+                raise ClusterFailed(f"there is no Ray cluster at {address or 'this host'}: {reason}{_hint()}") from None
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(_answer)
-        self._hosts: set[str] = set()
-        self._room = 1
+        self._strategies = importlib.import_module("ray.util.scheduling_strategies")
+        self._processors: dict[str, int] = {}
         self._looked_at = 0.0
 
     def __enter__(self) -> Self:
@@ -105,13 +111,11 @@ class RayEngine:
             ClusterFailed: a call has lost its worker again and again, or what it made is not seen here.
         """
         left, under_way = iter(calls), list[_Open]()
-        self._hosts, self._looked_at = set(), 0.0
+        self._processors, self._looked_at = {}, 0.0
         try:
             while True:
                 is_look = self._look(under_way)
-                while len(under_way) < self._room and (call := next(left, None)) is not None:
-                    under_way.append(_Open(call))
-                    self._begin(under_way[-1])
+                self._give(left, under_way)
                 if not under_way:
                     return
                 self._hear(under_way)
@@ -121,35 +125,67 @@ class RayEngine:
                         under_way.remove(one)
                         self._cancel(one)
                         yield one.call
-                    else:
-                        self._mend(one)
+                    elif one.told_at is not None and time.monotonic() - one.told_at > UNSEEN:
+                        raise ClusterFailed(
+                            f"a task was done {UNSEEN:.0f} seconds ago, and what it made is not seen here; put the "
+                            "output where all hosts share it"
+                        )
         finally:
             for one in under_way:
                 self._cancel(one)
 
-    def _begin(self, one: _Open) -> None:
-        call = one.call
-        one.answers.append(self._task.remote(call.function, call.arguments, call.is_done))
-        one.again_at = None
-
     def _look(self, under_way: Sequence[_Open]) -> bool:
-        """See now and then whether hosts have come or gone; Ray does not tell which calls were on one that is gone."""
+        """See now and then which hosts there are. Those of calls that were on one that is gone may never answer."""
         now = time.monotonic()
         if now - self._looked_at < LOOKED:
             return False
         self._looked_at = now
-        nodes = [node for node in self._ray.nodes() if node["Alive"]]
-        hosts = {node["NodeID"] for node in nodes}
-        if self._hosts - hosts:
-            for one in under_way:
-                one.again_at = now + GRACE
-        self._hosts = hosts
-        self._room = AHEAD * max(1, int(sum(node["Resources"].get("CPU", 0) for node in nodes)))
+        alive = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]}
+        self._processors = {host: count for host, count in alive.items() if count} or {ANY: 1}
+        for one in under_way:
+            gone = [answer for answer, host in one.hosts.items() if host not in alive and host != ANY]
+            for answer in gone:
+                self._lose(one, answer, "its host is gone")
         return True
+
+    def _give(self, left: Iterator[Call], under_way: list[_Open]) -> None:
+        """Give each host what it has room for: calls that nobody has, or in the end those of hosts that are slow.
+
+        Calls name their host because Ray, asked for any, waits for a host that is cut off while others are idle. That a
+        host without work repeats the work of others is from Dean and Ghemawat, MapReduce (2004), section 3.6.
+        """
+        given = Counter(host for one in under_way for host in one.hosts.values())
+        for one in under_way:
+            if not one.hosts and one.told_at is None:
+                self._begin(one, given)
+        while any(given[host] < AHEAD * count for host, count in self._processors.items()):
+            if (call := next(left, None)) is None:
+                self._repeat(under_way, given)
+                return
+            under_way.append(_Open(call))
+            self._begin(under_way[-1], given)
+
+    def _repeat(self, under_way: Sequence[_Open], given: Counter[str]) -> None:
+        now = time.monotonic()
+        for one in under_way:
+            if one.told_at is None and now - one.begun_at > PATIENCE * 2 ** (one.made - 1):
+                idle = {host for host, count in self._processors.items() if given[host] < count}
+                if idle.difference(one.hosts.values()):
+                    self._begin(one, given)
+
+    def _begin(self, one: _Open, given: Counter[str]) -> None:
+        """Make an attempt on the host with the fewest calls for each processor, of those where the call is not."""
+        call, here = one.call, set(one.hosts.values())
+        host = min(self._processors, key=lambda host: (host in here, given[host] / self._processors[host]))
+        strategy = "DEFAULT" if host == ANY else self._strategies.NodeAffinitySchedulingStrategy(host, soft=False)
+        task = self._task.options(scheduling_strategy=strategy)
+        one.hosts[task.remote(call.function, call.arguments, call.is_done)] = host
+        one.made, one.begun_at = one.made + 1, time.monotonic()
+        given[host] += 1
 
     def _hear(self, under_way: Sequence[_Open]) -> None:
         """Take the answers that have come."""
-        waiting = {answer: one for one in under_way for answer in one.answers}
+        waiting = {answer: one for one in under_way for answer in one.hosts}
         if not waiting:
             time.sleep(POLLED)
             return
@@ -157,39 +193,28 @@ class RayEngine:
         come, _ = self._ray.wait([*waiting], num_returns=1, timeout=POLLED, fetch_local=False)
         for answer in come:
             one = waiting[answer]
-            one.answers.remove(answer)
             try:
-                error = self._ray.get(answer, timeout=GRACE)
+                error = self._ray.get(answer, timeout=PATIENCE)
             except self._ray.exceptions.RayTaskError as failure:
                 raise failure.as_instanceof_cause() from None
             except self._ray.exceptions.RayError as failure:
-                self._lose(one, failure)
+                self._lose(one, answer, str(failure))
                 continue
+            del one.hosts[answer]
             if error is not None and not one.call.is_done():
                 raise error
             one.told_at = time.monotonic()
 
-    def _lose(self, one: _Open, failure: Exception) -> None:
+    def _lose(self, one: _Open, answer: Any, why: str) -> None:
+        del one.hosts[answer]
         one.lost += 1
+        self._looked_at = 0.0
         if one.lost >= ATTEMPTS:
-            reason = " ".join(str(failure).split())[:300]
+            reason = " ".join(why.split())[:300]
             raise ClusterFailed(f"a task has lost {one.lost} workers, the last with: {reason}")
-        if not one.answers:
-            self._begin(one)
-
-    def _mend(self, one: _Open) -> None:
-        now = time.monotonic()
-        if one.told_at is not None:
-            if now - one.told_at > UNSEEN:
-                raise ClusterFailed(
-                    f"a task was done {UNSEEN:.0f} seconds ago, and what it made is not seen here; put the output "
-                    "where all hosts share it"
-                )
-        elif one.again_at is not None and now > one.again_at:
-            self._begin(one)
 
     def _cancel(self, one: _Open) -> None:
-        for answer in one.answers:
+        for answer in one.hosts:
             self._ray.cancel(answer, force=True)
 
 
@@ -210,6 +235,11 @@ def _reach(address: str | None) -> None:
     host, colon, port = (address or os.environ.get("RAY_ADDRESS", "")).rpartition(":")
     if colon and port.isdigit() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+
+
+def _hint() -> str:
+    """Tell of tokens: Ray names none of those that it misses, and looks for none unless it is told to."""
+    return "" if "RAY_AUTH_MODE" in os.environ else "; set RAY_AUTH_MODE=token if the cluster asks for a token"
 
 
 def _ray() -> Any:

@@ -9,14 +9,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.core.token_files.conftest import line, many_texts
+from tests.core.engines.conftest import content, counts_of, trained, workers
+from tests.core.token_files.conftest import line
 from tests.support import calls
 from tests.support.corpora import text
 from tests.support.waiting import is_alive, until
@@ -39,45 +40,6 @@ pytest.importorskip("ray")
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
-    # As Ray has it, its workers would wait for all other tests.
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {"worker_niceness": 0}}
-    try:
-        cluster = Cluster(initialize_head=True, head_node_args=head)
-        cluster.add_node(num_cpus=2)
-    except Exception as error:
-        # Ray gives a node 30 seconds, whatever else a machine does.
-        if "timed out during startup" in str(error):
-            pytest.skip(f"Ray does not start: {error}")
-        raise
-    yield cluster
-    cluster.shutdown()
-
-
-@pytest.fixture(scope="module")
-def engine(cluster: Any) -> Iterator[RayEngine]:
-    with RayEngine(cluster.address) as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of all kinds: of lines that are cut, a packed one, small texts and a text that is cut."""
-    import gzip
-
-    folder = tmp_path_factory.mktemp("corpus")
-    for number in range(3):
-        (folder / f"a{number}.jsonl").write_bytes(b"".join(map(line, many_texts(1500)[number * 300 :])))
-    (folder / "b.jsonl.gz").write_bytes(gzip.compress(b"".join(map(line, many_texts(400)))))
-    for number in range(4):
-        (folder / f"c{number}.txt").write_text(text(number, 2000), encoding="utf-8")
-    (folder / "d.txt").write_text("the harbour master kept two logbooks\n" * 80_000, encoding="utf-8")
-    return folder
-
-
 def call_of(function: Any, path: Path, *more: Any) -> Call:
     return Call(path.name, function, (path, *more), partial(Path.exists, path))
 
@@ -86,34 +48,17 @@ def names(done: Iterator[Call]) -> set[str]:
     return {call.name for call in done}
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def workers(nodes: Iterable[Any]) -> list[int]:
-    """Return the processes of nodes of a cluster that do calls."""
-    raylets = {process.process.pid for node in nodes for process in node.all_processes.get("raylet", ())}
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            is_worker = parent in raylets and b"ray::_answer" in (place / "cmdline").read_bytes()
-        except (OSError, ValueError):
-            continue
-        if is_worker:
-            found.append(int(place.name))
-    return found
-
-
 def test_calls_are_done_though_their_worker_is_killed(engine: RayEngine, tmp_path: Path) -> None:
     def kill_once() -> None:
         found = [*tmp_path.glob("*.by-*")]
         if len(found) == 3 and not killed:
             killed.append(int(found[0].suffix.removeprefix(".by-")))
             os.kill(killed[0], signal.SIGKILL)
+            released.touch()
 
     killed: list[int] = []
-    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 1.0) for number in range(3)]
+    released = tmp_path / "released"
+    wanted = [call_of(calls.write_after, tmp_path / f"{number}.out", released) for number in range(3)]
     assert names(engine.run(wanted, kill_once)) == {"0.out", "1.out", "2.out"}
     assert killed
     assert len([*tmp_path.glob("*.by-*")]) == 4
@@ -141,24 +86,17 @@ def test_calls_are_done_though_their_node_is_killed(cluster: Any, engine: RayEng
 def test_an_answer_that_never_comes_delays_and_no_more(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a host was cut off: Ray knows that it is gone, and says nothing of the call."""
-    monkeypatch.setattr(adapter, "LOOKED", 0.1)
-    monkeypatch.setattr(adapter, "GRACE", 0.3)
+    """As of a host that is cut off: Ray says nothing of the call, and a host without work makes it."""
+    monkeypatch.setattr(adapter, "PATIENCE", 0.3)
     silent: list[Any] = []
-    wait, nodes = engine._ray.wait, engine._ray.nodes
+    wait = engine._ray.wait
 
     def without_the_first(answers: list[Any], **options: Any) -> Any:
         silent.append(answers[0]) if not silent else None
         heard = [answer for answer in answers if answer not in silent]
         return wait(heard, **options) if heard else (time.sleep(0.05) or [], [])
 
-    def with_one_that_goes() -> list[dict[str, Any]]:
-        is_there = time.monotonic() - begun < 1.0
-        return [*nodes(), {"NodeID": "gone", "Alive": is_there, "Resources": {}}]
-
-    begun = time.monotonic()
     monkeypatch.setattr(engine._ray, "wait", without_the_first)
-    monkeypatch.setattr(engine._ray, "nodes", with_one_that_goes)
     made = tmp_path / "one.out"
     first = tmp_path / "first"
 
@@ -166,6 +104,15 @@ def test_an_answer_that_never_comes_delays_and_no_more(
     wanted = Call("one.out", calls.second_time, (made, first), partial(Path.exists, made))
     assert names(engine.run([wanted], lambda: None)) == {"one.out"}
     assert first.exists()
+
+
+def test_calls_wait_for_a_host_while_none_has_a_processor(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = engine._ray.nodes
+    monkeypatch.setattr(engine._ray, "nodes", lambda: [node | {"Resources": {}} for node in nodes()])
+    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 0.0) for number in range(3)]
+    assert names(engine.run(wanted, lambda: None)) == {"0.out", "1.out", "2.out"}
 
 
 def test_an_error_of_a_call_ends_the_run_with_its_place(engine: RayEngine, tmp_path: Path) -> None:
@@ -244,15 +191,6 @@ class killing:  # noqa: N801 - a context
                     continue
 
 
-SETTINGS: dict[str, Any] = {"vocab_size": 400, "pattern": "gpt2", "special_tokens": ["logbooks\nthe"]}
-
-
-def trained(folder: Path, corpus: Path, **more: Any) -> TrainingRun:
-    run = TrainingRun(folder, Recipe.from_dict({"corpus": {"paths": [str(corpus)]}, **SETTINGS}), **more)
-    run.merge()
-    return run
-
-
 def test_counts_over_a_cluster_are_those_of_one_process(
     cluster: Any, engine: RayEngine, corpus: Path, tmp_path: Path
 ) -> None:
@@ -267,8 +205,7 @@ def test_counts_over_a_cluster_are_those_of_one_process(
     assert len([*counts.glob("*-of-8.sorted")]) == 8
     truth.save_counts(tmp_path / "one.counts")
     run.save_counts(tmp_path / "ray.counts")
-    one, ray = ((tmp_path / name).read_bytes().partition(b"\n")[2] for name in ("one.counts", "ray.counts"))
-    assert one == ray
+    assert counts_of(tmp_path / "one.counts") == counts_of(tmp_path / "ray.counts")
 
 
 def test_lines_left_out_and_errors_name_the_line_of_the_file(engine: RayEngine, tmp_path: Path) -> None:
@@ -285,45 +222,6 @@ def test_lines_left_out_and_errors_name_the_line_of_the_file(engine: RayEngine, 
     del recipe["corpus"]["on_error"]  # type: ignore[attr-defined]
     with pytest.raises(InvalidCorpus, match="line 7001"):
         TrainingRun(tmp_path / "bad", Recipe.from_dict(recipe), engine=engine, shard_bytes=1 << 16).count()
-
-
-DRIVER = """\
-import json, os, signal, sys, threading, time
-from pathlib import Path
-from tokenizer_core import RayEngine, Recipe, TrainingRun
-
-folder, address, corpus, made, settings = sys.argv[1:]
-
-
-def watch():
-    while len(list(Path(folder, "counts").glob("*.sorted"))) < int(made):
-        time.sleep(0.005)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-with RayEngine(address) as engine:
-    run = TrainingRun(folder, Recipe.from_dict({"corpus": {"paths": [corpus]}, **json.loads(settings)}),
-                      engine=engine, shard_bytes=1 << 19)
-    threading.Thread(target=watch, daemon=True).start()
-    run.merge()
-"""
-
-
-def test_a_driver_that_is_killed_goes_on_from_what_is_there(
-    cluster: Any, engine: RayEngine, corpus: Path, tmp_path: Path
-) -> None:
-    import json
-
-    command = [sys.executable, "-c", DRIVER, str(tmp_path / "run"), cluster.address, str(corpus), "3"]
-    killed = subprocess.run([*command, json.dumps(SETTINGS)], capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    counts = tmp_path / "run" / "counts"
-    # Its workers end soon; whole files alone are there.
-    made = {path: path.stat().st_mtime_ns for path in counts.glob("*.sorted")}
-    assert made
-    run = trained(tmp_path / "run", corpus, engine=engine, shard_bytes=1 << 19)
-    assert run.report().hash == trained(tmp_path / "one", corpus).report().hash
-    assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
 def test_a_cluster_that_is_not_there_is_named() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ from service.jobs.states import FINISHED
 from service.settings import Settings
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support import postgres
-from tests.support.network import Host
+from tests.support.network import Host, hosts
 from tests.support.waiting import children, is_alive, kill, until
 from tokenizer_core import Tokenizer, base_artifact, encode_corpus
 
@@ -211,16 +209,10 @@ def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Host]:
-    if shutil.which("ip") is None or postgres.program("initdb") is None:
-        pytest.skip("needs ip and Postgres")
-    made = Host()
-    try:
-        made.add()
+    if postgres.program("initdb") is None:
+        pytest.skip("needs Postgres")
+    with hosts(1) as (made,):
         yield made
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
-    finally:
-        made.remove()
 
 
 @SQLITE
@@ -239,7 +231,7 @@ def test_a_host_that_is_cut_off_delays_a_job_and_works_again_when_its_link_is_ba
         settings = settings_of(make_settings, corpus, jobs_url=server.new_url())
         store = JobStore.open(settings)
         # The worker beyond the link holds the job, and one on this side helps.
-        far = start("worker", settings, "ip", "netns", "exec", host.name)
+        far = start("worker", settings, *host.enter)
         job = submit(store, corpus)
         until(lambda: workers_of(store, job))
         near = start("worker", settings)
