@@ -89,23 +89,24 @@ def trained(folder: Path, corpus: Path, **more: Any) -> TrainingRun:
 
 DRIVER = """\
 import json, sys
+from contextlib import redirect_stdout
 from tokenizer_core import RayEngine, Recipe, TrainingRun
 from tokenizer_core.engines import ray as adapter
 
 folder, address, recipe, shard_bytes, patience = sys.argv[1:]
 adapter.PATIENCE = float(patience)
-with RayEngine(address) as engine:
+with redirect_stdout(sys.stderr), RayEngine(address) as engine:
     run = TrainingRun(folder, Recipe.from_dict(json.loads(recipe)), engine=engine, shard_bytes=int(shard_bytes))
     run.merge()
     run.save_counts(folder + ".counts")
-    print(run.report().hash)
+print(run.report().hash)
 """
 
 
 def driver(
     folder: Path, address: str, corpus: Path, shard_bytes: int, patience: float = 10.0, **more: Any
 ) -> subprocess.Popen[str]:
-    """Start a run over a cluster in a process of its own, which at last prints the hash of what it trained."""
+    """Start a run over a cluster in a process of its own, which prints the hash of what it trained."""
     command = [sys.executable, "-c", DRIVER, str(folder), address, json.dumps(recipe_of(corpus))]
     return subprocess.Popen(
         [*command, str(shard_bytes), str(patience)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from service.cli.engines import engine_of
 from tests.core.engines.conftest import content, counts_of, trained, workers
 from tests.core.token_files.conftest import line
 from tests.support import calls
@@ -228,3 +230,11 @@ def test_a_cluster_that_is_not_there_is_named() -> None:
     run = "from tokenizer_core import RayEngine\nRayEngine('127.0.0.1:9')"
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
     assert "ClusterFailed: there is no Ray cluster at 127.0.0.1:9" in done.stderr
+
+
+def test_what_ray_prints_is_kept_from_the_results_of_a_command(
+    cluster: Any, engine: RayEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with engine_of(argparse.Namespace(engine="ray", address=cluster.address)):
+        sys.stdout.write("a worker died\n")
+    assert capsys.readouterr() == ("", "a worker died\n")

@@ -55,7 +55,7 @@ def test_thirty_kills_at_random_moments_leave_the_bytes_of_one_process(cluster: 
             kills.pop()
         out, errors = process.communicate()
         assert process.returncode == 0, errors
-        assert (out.splitlines()[-1], counts_of(tmp_path / f"run{runs}.counts")) == wanted
+        assert (out.strip(), counts_of(tmp_path / f"run{runs}.counts")) == wanted
     cluster.remove_node(node, allow_graceful=False)
 
 
