@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import (
     beside,
     chats,
+    cluster,
     corpus,
     counting,
     encode,
@@ -34,6 +35,7 @@ RUNS = {
     "corpus": corpus.main,
     "formats": formats.main,
     "counting": counting.main,
+    "cluster": cluster.main,
     "packing": packing.main,
 }
 

@@ -37,6 +37,7 @@ WANTED = {
     "formats": (_MIXED, "vocabs/gpt2_tokenizer.json"),
     "overload": (_CL100K, _ENGLISH),
     "corpus": (_MIXED, "vocabs/gpt2_tokenizer.json", "vocabs/gpt2_vocab.json"),
+    "cluster": (_MIXED,),
     "counting": (),
     "packing": (),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
