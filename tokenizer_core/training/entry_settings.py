@@ -249,7 +249,16 @@ class WordPieceSettings(EntrySettings):
             known=known.merges,
             progress=on_merges,
         )
+        self._check_alphabet(found[:alphabet])
         return Learned(Start(tuple(found[:alphabet])), found, merges)
+
+    def _check_alphabet(self, alphabet: Sequence[bytes]) -> None:
+        """Refuse a literal that is spelled as a character of the corpus: one entry cannot be both."""
+        named = {f"special_tokens[{index}]": literal for index, literal in enumerate(self.special_tokens)}
+        for field, literal in {"unk": self.unk, **named}.items():
+            if literal.encode() in alphabet:
+                message = f"{literal!r} is also the entry of a character of the corpus; take another literal"
+                raise InvalidOption(message, field=field)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

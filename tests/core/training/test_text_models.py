@@ -261,6 +261,23 @@ def test_an_alphabet_larger_than_the_vocabulary_is_refused() -> None:
     assert train(iter([TEXT]), 10, model="wordpiece", limit_alphabet=3).vocab_size == 10
 
 
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"special_tokens": ["low", "##w"]}, "special_tokens[1]"),
+        ({"special_tokens": ["l"], "normalizer": ["lowercase"]}, "special_tokens[0]"),
+        ({"unk": "##w"}, "unk"),
+    ],
+    ids=str,
+)
+def test_a_special_token_that_is_spelled_as_a_character_of_word_pieces_is_refused_by_name(
+    given: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidOption, match="another literal") as refused:
+        train(iter(["new newer newest Lower"]), 60, model="wordpiece", pretokenizer="whitespace_split", **given)
+    assert refused.value.place["field"] == field
+
+
 def test_settings_of_every_model_can_be_written_as_json() -> None:
     for settings in (WordPieceSettings(), WordSettings(unk="<unk>"), CharacterSettings(special_tokens=["[UNK]"])):
         assert json.loads(json.dumps(settings.to_dict()))["model"] == settings.name
