@@ -11,10 +11,11 @@ from itertools import islice
 from typing import Any, Protocol
 
 from tokenizer_core._kernel import VERSION, PieceCounts, Vocabulary
-from tokenizer_core.arguments import holds_items
+from tokenizer_core.arguments import holds_items, integer_of
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
@@ -211,6 +212,12 @@ class LongerVocabulary(_OfBytes):
         min_count: int = 1,
     ) -> LongerVocabulary:
         """Check the settings."""
+        vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
+        _require_bytes(vocabulary, config)
+        _require_plain(config)
+        if integer_of(vocab_size, "vocab_size") < tokenizer.vocab_size:
+            message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
+            raise InvalidOption(message, field="vocab_size")
         settings = TrainSettings(
             vocab_size=vocab_size,
             tie_break=tie_break,
@@ -220,11 +227,6 @@ class LongerVocabulary(_OfBytes):
             min_count=min_count,
             pattern=None,
         )
-        if settings.vocab_size < tokenizer.vocab_size:
-            message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
-            raise InvalidOption(message, field="vocab_size")
-        vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
-        _require_plain(config)
         tokens = _tokens(vocabulary)
         index = {id: place for place, (id, _) in enumerate(tokens)}
         merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())
@@ -343,6 +345,18 @@ def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> G
 def provenance_of(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:
     """Say what was trained from what, with nothing in it that differs between two runs."""
     return {"trained_by": f"tokd {VERSION}", "settings": settings, "corpus": corpus, "learned": learned}
+
+
+def _require_bytes(vocabulary: Vocabulary, config: PipelineConfig) -> None:
+    """Require a byte-level BPE in which merges begin with every byte.
+
+    Raises:
+        Unsupported
+    """
+    if config.model != ByteBpe():
+        raise Unsupported("only byte-level BPE can be extended, and this tokenizer has another model", field="model")
+    if missing := vocabulary.missing_bytes:
+        raise Unsupported(f"the tokenizer has no token for the byte 0x{missing[0]:02X}; it cannot be extended")
 
 
 def _require_plain(config: PipelineConfig) -> None:

@@ -44,6 +44,19 @@ def test_extending_keeps_every_id() -> None:
     assert raised.value.place == {"field": "vocab_size"}
 
 
+def test_a_size_below_the_tokenizers_own_is_told_from_that() -> None:
+    with pytest.raises(InvalidOption, match="more than the 265 that the tokenizer has, not 200"):
+        extend(train(iter([text(7)]), 265), iter(["text"]), 200)
+
+
+@pytest.mark.parametrize("model", ["wordpiece", "unigram", "word", "character", "bpe"])
+def test_other_models_are_not_extended(model: str) -> None:
+    style = {"style": "sentencepiece", "byte_fallback": True} if model == "bpe" else {}
+    made = train(iter([text(7)]), 300, model=model, unk="<unk>", special_tokens=["<unk>"], **style)
+    with pytest.raises(Unsupported, match="only byte-level BPE can be extended"):
+        extend(made, iter(["text"]), 1000)
+
+
 def with_flag(flag: str, *normalizer: Any) -> Tokenizer:
     """Return a tokenizer whose one added token, ``<m>``, has a flag."""
     made = train(iter(["low lower"]), 258, special_tokens=["<m>"], normalizer=normalizer)

@@ -250,6 +250,15 @@ def test_trained_tokenizer_can_be_extended_by_hash(board: Board, tmp_path: Path,
     assert_problem(answer, "artifact_damaged", "settings.extends")
 
 
+def test_a_tokenizer_of_another_model_is_not_extended(board: Board, tmp_path: Path) -> None:
+    recipe = {"corpus": {"texts": TEXTS}, "model": "character", "unk": "<unk>", "special_tokens": ["<unk>"]}
+    run = TrainingRun(tmp_path / "run", Recipe.from_dict({**recipe, "vocab_size": 60, "name": "letters"}))
+    place = run.publish_under(board.trained)[0]
+    body = {"corpus": {"texts": TEXTS}, "settings": {"extends": Tokenizer.open(place).hash, "vocab_size": 300}}
+    problem = json_refused(board, body, "invalid_settings", "settings.extends")
+    assert "only byte-level BPE" in problem["detail"]
+
+
 def test_tokenizer_that_is_to_be_extended_and_is_not_there_is_named(refusing: Board) -> None:
     settings = {"extends": f"sha256:{'0' * 64}", "vocab_size": 262}
     json_refused(
