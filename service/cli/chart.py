@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from service.cli.table import is_mark, is_wide
+
 WIDTH, HEIGHT = 720, 420
-LEFT, RIGHT, TOP, BOTTOM = 84, 24, 52, 56
+LEFT, RIGHT, TOP, BOTTOM = 84, 32, 52, 56
 BAR, GAP = 22, 10
-LABEL = 190
-LABELLED = 26
-"""The most characters of a name before a row."""
+LABEL = 220
+FONT = 13
+BROAD, NARROW = "mMwW@%…—", "Ifijlrt .,:;/|!()[]-"
 
 ROW = 24
 VALUE = 150
@@ -99,6 +101,8 @@ def lines(title: str, x: Axis, y: Axis, series: Mapping[str, Sequence[Point]]) -
         colour = COLOURS[index % len(COLOURS)]
         path = " ".join(map(place, points))
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>')
+        if len(points) == 1:
+            parts.append(_mark(*map(float, path.split(",")), index))
         if len(series) > 1:
             parts.append(_text(WIDTH - RIGHT - 8, TOP + 16 + 18 * index, name, anchor="end", colour=colour))
     return _document(WIDTH, HEIGHT, parts)
@@ -149,13 +153,36 @@ def dots(title: str, values: Mapping[str, Mapping[str, float | None]], unit: str
             for each, value in costs.items()
             if value is not None
         ]
-        shown = name if len(name) <= LABELLED else f"{name[: LABELLED - 1]}…"
-        parts.append(_text(LABEL - 12, middle + 4, shown, anchor="end"))
+        parts.append(_text(LABEL - 12, middle + 4, fitted(name, LABEL - 12), anchor="end"))
         if placed:
             parts.append(_line(min(placed)[0], middle, max(placed)[0], middle))
         # The first is drawn last: where dots lie on each other, it is the one that the others are compared with.
         parts += [_mark(at, middle, index) for at, index in reversed(placed)]
     return _document(WIDTH, bottom + 52, parts)
+
+
+def width(text: str) -> float:
+    """Return a length that a text does not exceed in the usual fonts without serifs, of which DejaVu is the widest."""
+    return FONT * sum(map(_em, text))
+
+
+def fitted(text: str, room: float) -> str:
+    """Return the text, cut so that it fits."""
+    if width(text) <= room:
+        return text
+    while text and width(f"{text}…") > room:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _em(character: str) -> float:
+    if is_mark(character):
+        return 0.0
+    if is_wide(character) or character in BROAD:
+        return 1.05
+    if character in NARROW:
+        return 0.45
+    return 0.8 if character.isupper() else 0.65
 
 
 def _mark(x: float, y: float, index: int) -> str:
@@ -169,7 +196,7 @@ def _mark(x: float, y: float, index: int) -> str:
 def _bar(top: float, name: str, value: float, scale: Axis, colour: str) -> list[str]:
     length = max(1.0, (WIDTH - LABEL - VALUE) * scale.share(value))
     return [
-        _text(LABEL - 10, top + BAR - 6, name, anchor="end"),
+        _text(LABEL - 10, top + BAR - 6, fitted(name, LABEL - 10), anchor="end"),
         f'<rect x="{LABEL}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>',
         _text(LABEL + length + 8, top + BAR - 6, f"{number(value)} {scale.label}".strip(), anchor="start"),
     ]
@@ -178,7 +205,7 @@ def _bar(top: float, name: str, value: float, scale: Axis, colour: str) -> list[
 def _document(width: int, height: int, parts: Sequence[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-        ' font-family="sans-serif" font-size="13">'
+        f' font-family="sans-serif" font-size="{FONT}">'
     )
     return "\n".join([head, '<rect width="100%" height="100%" fill="#ffffff"/>', *parts, "</svg>", ""])
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from service.cli import chart
 from service.cli.options import Parser, place, whole_number
-from service.cli.streams import aligned, create, excerpt, printable, require_absent, usage, write_json, write_line
+from service.cli.streams import create, excerpt, printable, require_absent, usage, write_json, write_line
+from service.cli.table import folded, terminal_room
 from tokenizer_core import MAX_COMPARED, Comparison, Files, TextCost, Tokenizer, compare, sample_corpus
 
 SAMPLE = 4 << 20
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json(found.to_dict())
     else:
-        write_line(as_text(found, names, has_corpus=bool(texts)))
+        write_line(as_text(found, names, has_corpus=bool(texts), room=terminal_room()))
     return 0
 
 
@@ -115,18 +116,18 @@ def _dot(cost: TextCost | None) -> float | None:
     return None if cost is None or cost.unknown >= MARKED else cost.per_word
 
 
-def as_text(found: Comparison, names: Sequence[str], *, has_corpus: bool) -> str:
-    """Write the tables; unused entries only of corpora, since a few sentences use few."""
+def as_text(found: Comparison, names: Sequence[str], *, has_corpus: bool, room: int | None = None) -> str:
+    """Write the tables, in so many columns; unused entries only of corpora, since a few sentences use few."""
     costs = found.costs
-    parts = [aligned(_facts(found, names, has_corpus=has_corpus))]
+    parts = [folded(_facts(found, names, has_corpus=has_corpus), room)]
     for title, show in _COLUMNS.items():
-        parts.append(aligned([[title, *names], *([text, *_cells(row, show)] for text, row in costs.items())]))
+        parts.append(folded([[title, *names], *([text, *_cells(row, show)] for text, row in costs.items())], room))
     if len(names) > 1:
-        head = [f"tokens for what fills {found.context:,} of {names[0]}", *names[1:]]
-        parts.append(aligned([head, *([text, *_cells(row[1:], _needed)] for text, row in costs.items())]))
+        head = [f"tokens for {found.context:,} of the first", *names[1:]]
+        parts.append(folded([head, *([text, *_cells(row[1:], _needed)] for text, row in costs.items())], room))
         shares = [[f"{share:.1%}" for share in each.shared] for each in found.tokenizers]
         shared = [[name, *row] for name, row in zip(names, shares, strict=True)]
-        parts.append(aligned([["of its entries, shared with", *names], *shared]))
+        parts.append(folded([["of its entries, shared with", *names], *shared], room))
     for name, each in zip(names, found.tokenizers, strict=True):
         lists = {"longest": each.longest_tokens, "longest unused": each.longest_unused if has_corpus else ()}
         parts.append([f"{name}, {kind}: {_quoted(tokens)}" for kind, tokens in lists.items() if tokens])

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -125,12 +125,6 @@ def note(text: str) -> None:
 def counted(number: int, noun: str) -> str:
     """Say how many there are: ``1 row``, ``2 rows``."""
     return f"{number:,} {noun if number == 1 else f'{noun}s'}"
-
-
-def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join([f"{name:<{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip() for name, *cells in table]
 
 
 def printable(text: str) -> str:

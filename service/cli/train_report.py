@@ -12,7 +12,8 @@ from typing import Any
 from service.cli import chart
 from service.cli.compare import MARK, MARK_MEANS, MARKED, TOKENS_A_WORD
 from service.cli.options import place
-from service.cli.streams import aligned, counted, decode_utf8, printable, read_file, usage
+from service.cli.streams import counted, decode_utf8, printable, read_file, usage
+from service.cli.table import folded, terminal_room
 from service.cli.train_advice import RARE, advice, learned_by
 from tokenizer_core import TextCost, TextSize, Tokenizer, TrainingReport, compare
 
@@ -250,7 +251,11 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
     lines = [("artifact", str(output)), *rows(document), ("longest", longest), ("report", str(folder / "report.md"))]
     shown = [f"{label:<11} {printable(value)}" for label, value in lines]
     told = [f"- {printable(sentence)}" for sentence in document["advice"]]
-    table = [*aligned(fertility_table(document)), *([""] * bool(meaning := _meaning(document))), *meaning]
+    table = [
+        *folded(fertility_table(document), terminal_room()),
+        *([""] * bool(meaning := _meaning(document))),
+        *meaning,
+    ]
     return "\n".join([*shown, "", *table, *([""] if told else []), *told])
 
 

@@ -68,6 +68,20 @@ def test_a_plain_scale_ends_at_a_round_value_that_is_labelled(values, last):
     assert axis.ticks()[-1] == pytest.approx(last)
 
 
+def test_a_line_of_one_point_is_seen():
+    axis = chart.Axis.over("n", [1], logarithmic=True)
+    assert chart.lines("t", axis, axis, {"": [(1, 1)]}).count("<circle") == 1
+    assert "<circle" not in chart.lines("t", axis, axis, {"": [(1, 1), (2, 3)]})
+
+
+def test_the_last_label_of_an_axis_is_within_the_page():
+    axis = chart.Axis.over("n", [1, 99_999], logarithmic=True)
+    drawn = ElementTree.fromstring(chart.lines("t", axis, axis, {"": [(1, 1), (2, 3)]}))
+    labels = [text for text in drawn.findall(f"{SVG}text") if text.get("text-anchor") == "middle"]
+    assert "100,000" in [label.text for label in labels]
+    assert max(float(label.get("x")) + chart.width(label.text) / 2 for label in labels) <= chart.WIDTH
+
+
 def test_names_cannot_break_the_file():
     drawn = chart.bars('<&"\x00\x1b]>', {"</svg>\u202e": 1.0}, "<s>")
     assert ElementTree.fromstring(drawn).tag == f"{SVG}svg"

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from service.cli import chart
+from service.cli.compare import as_text
 from tests.service.cli.processes import assert_refused, succeed
 from tests.support.tokenizers import write_layout
 from tokenizer_core import Tokenizer, compare
@@ -69,7 +70,29 @@ def test_a_chart_keeps_labels_and_dots_within_its_page():
             if mark.get(key) is not None:
                 assert 0 <= float(mark.get(key)) <= most
     labels = [text.text for text in drawn.findall("svg:text", NAMESPACE)]
-    assert all(len(label) <= chart.LABELLED for label in labels)
+    assert all(chart.width(label) <= chart.LABEL - 12 for label in labels if label.startswith("a name"))
+
+
+@pytest.mark.parametrize(
+    "name", ["日本語の技術文書と翻訳のコーパス", "👩🏳👧👦" * 5, "W" * 30, "a corpus of manuals.jsonl"]
+)
+def test_a_name_before_a_row_is_cut_by_its_width(name):
+    drawn = ElementTree.fromstring(chart.dots("Title", {name: {"a": 1.0}}, "unit"))
+    (label,) = [text.text for text in drawn.findall("svg:text", NAMESPACE) if (text.text or "")[:3] == name[:3]]
+    assert chart.width(label) <= chart.LABEL - 12
+    assert label == name or (label.endswith("…") and name.startswith(label[:-1]) and len(label) > 9)
+
+
+def test_tables_fold_in_a_narrow_terminal(tokenizer):
+    found = compare([tokenizer] * 6)
+    names = [f"a tokenizer called {at}" for at in range(6)]
+    wide = as_text(found, names, has_corpus=False).splitlines()
+    narrow = as_text(found, names, has_corpus=False, room=60).splitlines()
+    assert max(map(len, wide)) > 120
+    assert all(len(line) <= 60 for line in narrow if "longest" not in line)
+    first = f"{found.costs['english'][0].per_word:.2f}"
+    rows = [line.split() for line in narrow[narrow.index("") + 1 :] if line.startswith("english")][:6]
+    assert sum(len(row) - 1 for row in rows if row[1] == first) == 6
 
 
 def test_what_cannot_be_compared_is_refused(tokd, other, tmp_path):
