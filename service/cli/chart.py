@@ -102,7 +102,8 @@ def lines(title: str, x: Axis, y: Axis, series: Mapping[str, Sequence[Point]]) -
         path = " ".join(map(place, points))
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>')
         if len(points) == 1:
-            parts.append(_mark(*map(float, path.split(",")), index))
+            x_at, y_at = map(float, path.split(","))
+            parts.append(_mark(x_at, y_at, index))
         if len(series) > 1:
             parts.append(_text(WIDTH - RIGHT - 8, TOP + 16 + 18 * index, name, anchor="end", colour=colour))
     return _document(WIDTH, HEIGHT, parts)
