@@ -84,14 +84,16 @@ class EventStream(Response):
         self._ending.set()
 
     async def _events(self) -> AsyncIterator[bytes]:
-        job, seen, quiet = self._job, self._seen, 0.0
+        job, seen, quiet, told = self._job, self._seen, 0.0, b""
         yield b"retry: 2000\n\n"
         while True:
             if job.version > seen:
-                seen, quiet = job.version, 0.0
-                summary = self._summary(job, self._access.link_root)
-                yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, orjson.dumps(summary))
-            elif quiet >= KEEP_ALIVE_SECONDS:
+                seen = job.version
+                # What is new of a version may be nothing that a caller sees.
+                if (data := orjson.dumps(self._summary(job, self._access.link_root))) != told:
+                    told, quiet = data, 0.0
+                    yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, data)
+            if quiet >= KEEP_ALIVE_SECONDS:
                 quiet = 0.0
                 yield b": keep-alive\n\n"
             if job.has_ended:

@@ -89,6 +89,30 @@ def test_every_change_is_told_until_the_job_ends(stage: Stage) -> None:
         assert first < second < third < rest[-1][0]
 
 
+def test_a_version_without_news_is_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.001)
+    versions = iter([("a", 2), ("a", 3), ("b", 4), ("b", 5)])
+
+    class Renewing:
+        jobs = SimpleNamespace(status=None)
+
+        async def run(self, *_: object) -> Any:
+            name, version = next(versions)
+            return SimpleNamespace(id="j", name=name, version=version, has_ended=version == 5)
+
+    access: Any = Renewing()
+    access.link_root = ""
+    queued: Any = SimpleNamespace(id="j", name="a", version=1, has_ended=False)
+
+    async def story() -> list[bytes]:
+        stream = event_stream.EventStream(access, lambda job, _: {"name": job.name}, set(), None, queued, seen=0)
+        async with asyncio.timeout(60):
+            return [event async for event in stream._events()]
+
+    told = [b'id: 1\nevent: job\ndata: {"name":"a"}\n\n', b'id: 4\nevent: job\ndata: {"name":"b"}\n\n']
+    assert asyncio.run(story()) == [b"retry: 2000\n\n", *told]
+
+
 def test_stream_goes_on_where_it_broke_off(stage: Stage) -> None:
     job = stage.submit()
     path = f"/train-job/{job}/events"
