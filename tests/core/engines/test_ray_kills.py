@@ -15,7 +15,7 @@ import pytest
 
 from tests.core.engines.conftest import counts_of, driver, trained, workers
 from tests.support.corpora import text
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -39,22 +39,26 @@ def test_thirty_kills_at_random_moments_leave_the_bytes_of_one_process(cluster: 
         runs += 1
         folder = tmp_path / f"run{runs}"
         process = begin(folder, cluster, corpus)
-        while kills and is_under_way(process, folder):
-            time.sleep(dice.random() * 0.3)
-            if process.poll() is not None:
-                break
-            if kills[-1] == "driver":
-                process.kill()
-                process.communicate()
-                process = begin(folder, cluster, corpus)
-            elif kills[-1] == "node":
-                cluster.remove_node(node, allow_graceful=False)
-                node = cluster.add_node(num_cpus=1)
-            elif not kill_a_worker(cluster, dice):
-                continue
-            kills.pop()
-        out, errors = process.communicate()
-        assert process.returncode == 0, errors
+        try:
+            while kills and is_under_way(process, folder):
+                time.sleep(dice.random() * 0.3)
+                if process.poll() is not None:
+                    break
+                if kills[-1] == "driver":
+                    process.kill()
+                    process.communicate()
+                    process = begin(folder, cluster, corpus)
+                elif kills[-1] == "node":
+                    cluster.remove_node(node, allow_graceful=False)
+                    node = cluster.add_node(num_cpus=1)
+                elif not kill_a_worker(cluster, dice):
+                    continue
+                kills.pop()
+            out, errors = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+            process.communicate()
+        assert process.returncode == 0, errors[-3000:]
         assert (out.strip(), counts_of(tmp_path / f"run{runs}.counts")) == wanted
     cluster.remove_node(node, allow_graceful=False)
 
