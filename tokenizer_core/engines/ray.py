@@ -91,6 +91,8 @@ class RayEngine:
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(_answer)
         self._strategies = importlib.import_module("ray.util.scheduling_strategies")
         self._processors: dict[str, int] = {}
+        # Attempts at calls that are done, with their hosts.
+        self._strays: dict[Any, str] = {}
         self._looked_at = 0.0
 
     def __enter__(self) -> Self:
@@ -123,7 +125,8 @@ class RayEngine:
                 for one in list(under_way):
                     if (is_look or one.told_at is not None) and one.call.is_done():
                         under_way.remove(one)
-                        self._cancel(one)
+                        # They find that it is done. To cancel one in the moment of its answer would crash Ray's driver.
+                        self._strays |= one.hosts
                         yield one.call
                     elif one.told_at is not None and time.monotonic() - one.told_at > UNSEEN:
                         raise ClusterFailed(
@@ -132,7 +135,8 @@ class RayEngine:
                         )
         finally:
             for one in under_way:
-                self._cancel(one)
+                for answer in one.hosts:
+                    self._ray.cancel(answer, force=True)
 
     def _look(self, under_way: Sequence[_Open]) -> bool:
         """See now and then which hosts there are. Those of calls that were on one that is gone may never answer."""
@@ -140,10 +144,18 @@ class RayEngine:
         if now - self._looked_at < LOOKED:
             return False
         self._looked_at = now
-        alive = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]}
+        try:
+            nodes = self._ray.nodes()
+        except self._ray.exceptions.RayError:
+            # The head is away, and comes back or not: Ray ends a driver that has not reached it for a minute.
+            self._processors = self._processors or {ANY: 1}
+            return True
+        alive = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]}
         self._processors = {host: count for host, count in alive.items() if count} or {ANY: 1}
+        alive[ANY] = 0
+        self._strays = {answer: host for answer, host in self._strays.items() if host in alive}
         for one in under_way:
-            gone = [answer for answer, host in one.hosts.items() if host not in alive and host != ANY]
+            gone = [answer for answer, host in one.hosts.items() if host not in alive]
             for answer in gone:
                 self._lose(one, answer, "its host is gone")
         return True
@@ -155,6 +167,7 @@ class RayEngine:
         host without work repeats the work of others is from Dean and Ghemawat, MapReduce (2004), section 3.6.
         """
         given = Counter(host for one in under_way for host in one.hosts.values())
+        given.update(self._strays.values())
         for one in under_way:
             if not one.hosts and one.told_at is None:
                 self._begin(one, given)
@@ -186,13 +199,16 @@ class RayEngine:
     def _hear(self, under_way: Sequence[_Open]) -> None:
         """Take the answers that have come."""
         waiting = {answer: one for one in under_way for answer in one.hosts}
-        if not waiting:
+        open_ones = [*waiting, *self._strays]
+        if not open_ones:
             time.sleep(POLLED)
             return
         # Where the answers are does not matter: fetching one could wait for a host that is gone.
-        come, _ = self._ray.wait([*waiting], num_returns=1, timeout=POLLED, fetch_local=False)
+        come, _ = self._ray.wait(open_ones, num_returns=1, timeout=POLLED, fetch_local=False)
         for answer in come:
-            one = waiting[answer]
+            if (one := waiting.get(answer)) is None:
+                del self._strays[answer]
+                continue
             try:
                 error = self._ray.get(answer, timeout=PATIENCE)
             except self._ray.exceptions.RayTaskError as failure:
@@ -212,10 +228,6 @@ class RayEngine:
         if one.lost >= ATTEMPTS:
             reason = " ".join(why.split())[:300]
             raise ClusterFailed(f"a task has lost {one.lost} workers, the last with: {reason}")
-
-    def _cancel(self, one: _Open) -> None:
-        for answer in one.hosts:
-            self._ray.cancel(answer, force=True)
 
 
 def _answer(

@@ -117,6 +117,17 @@ def test_calls_wait_for_a_host_while_none_has_a_processor(
     assert names(engine.run(wanted, lambda: None)) == {"0.out", "1.out", "2.out"}
 
 
+def test_a_head_that_is_away_for_a_moment_ends_nothing(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away() -> list[Any]:
+        raise engine._ray.exceptions.RaySystemError("the head is away")
+
+    monkeypatch.setattr(engine._ray, "nodes", away)
+    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 0.0) for number in range(3)]
+    assert names(engine.run(wanted, lambda: None)) == {"0.out", "1.out", "2.out"}
+
+
 def test_an_error_of_a_call_ends_the_run_with_its_place(engine: RayEngine, tmp_path: Path) -> None:
     wanted = [call_of(calls.write_later, tmp_path / "slow", 60.0), call_of(calls.fail, tmp_path / "a.jsonl")]
     with pytest.raises(InvalidCorpus, match=r"line 3 of .*a\.jsonl") as caught:
