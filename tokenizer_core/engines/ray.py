@@ -117,8 +117,8 @@ class RayEngine:
         try:
             while True:
                 is_look = self._look(under_way)
-                self._give(left, under_way)
-                if not under_way:
+                are_all_given = self._give(left, under_way)
+                if are_all_given and not under_way:
                     return
                 self._hear(under_way)
                 pause()
@@ -160,8 +160,10 @@ class RayEngine:
                 self._lose(one, answer, "its host is gone")
         return True
 
-    def _give(self, left: Iterator[Call], under_way: list[_Open]) -> None:
+    def _give(self, left: Iterator[Call], under_way: list[_Open]) -> bool:
         """Give each host what it has room for: calls that nobody has, or in the end those of hosts that are slow.
+
+        Returns ``True`` if no call is left that nobody has.
 
         Calls name their host because Ray, asked for any, waits for a host that is cut off while others are idle. That a
         host without work repeats the work of others is from Dean and Ghemawat, MapReduce (2004), section 3.6.
@@ -174,9 +176,10 @@ class RayEngine:
         while any(given[host] < AHEAD * count for host, count in self._processors.items()):
             if (call := next(left, None)) is None:
                 self._repeat(under_way, given)
-                return
+                return True
             under_way.append(_Open(call))
             self._begin(under_way[-1], given)
+        return False
 
     def _repeat(self, under_way: Sequence[_Open], given: Counter[str]) -> None:
         now = time.monotonic()

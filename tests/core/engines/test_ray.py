@@ -128,6 +128,18 @@ def test_a_head_that_is_away_for_a_moment_ends_nothing(
     assert names(engine.run(wanted, lambda: None)) == {"0.out", "1.out", "2.out"}
 
 
+def test_calls_wait_for_attempts_of_an_earlier_run_that_fill_all_hosts(engine: RayEngine, tmp_path: Path) -> None:
+    def late(number: int) -> Any:
+        call = call_of(calls.write_later, tmp_path / f"{number}.late", 0.5)
+        return engine._task.remote(call.function, call.arguments, call.is_done)
+
+    hosts = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in engine._ray.nodes() if node["Alive"]}
+    places = [host for host, count in hosts.items() for _ in range(adapter.AHEAD * count)]
+    engine._strays = {late(number): host for number, host in enumerate(places)}
+    wanted = [call_of(calls.write_later, tmp_path / f"{number}.out", 0.0) for number in range(3)]
+    assert names(engine.run(wanted, lambda: None)) == {"0.out", "1.out", "2.out"}
+
+
 def test_an_error_of_a_call_ends_the_run_with_its_place(engine: RayEngine, tmp_path: Path) -> None:
     wanted = [call_of(calls.write_later, tmp_path / "slow", 60.0), call_of(calls.fail, tmp_path / "a.jsonl")]
     with pytest.raises(InvalidCorpus, match=r"line 3 of .*a\.jsonl") as caught:
