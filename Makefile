@@ -12,23 +12,30 @@ BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 CARGO = cargo
 MANIFEST := --manifest-path $(KERNEL)/Cargo.toml
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 .PHONY: serve
-serve: .venv/installed ## serve artifacts/base on 127.0.0.1:8000
+serve: .venv/serving ## serve artifacts/base on 127.0.0.1:8000
 	@exec $(BIN)/tokd serve
 
 .PHONY: test
-test: .venv/installed ## run every test: Rust, then Python
+test: .venv/installed ## run the tests of what every change can break: Rust, then Python
 	@$(CARGO) test --quiet $(MANIFEST)
-	@$(BIN)/pytest --numprocesses 2 --dist worksteal
+	@$(PYTEST) -m 'not nightly'
+
+.PHONY: test-all
+test-all: .venv/installed ## run every test: also kills, clusters, browsers, shells and the wheel
+	@$(CARGO) test --quiet $(MANIFEST)
+	@$(PYTEST)
 
 .PHONY: quick
 quick: .venv/installed ## run the quick Python tests: no real data, no processes, no Postgres
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest --numprocesses 2 --dist worksteal --quiet -m 'not real_data and not process and not postgres and not slow'
+	@HYPOTHESIS_PROFILE=quick $(PYTEST) --quiet -m 'not real_data and not process and not postgres and not slow and not nightly'
 
 .PHONY: check
 check: .venv/installed ## lint, types, format and architecture, for Python and Rust
@@ -47,11 +54,12 @@ format: .venv/installed ## rewrite the sources in the one format
 
 .PHONY: bench
 bench: .venv/installed ## measure against the public peers, the short way
+	@$(BIN)/maturin develop --quiet --skip-install --profile dist
 	@$(BIN)/python -m benchmarks encode --short
 
 .PHONY: wheel
 wheel: .venv/installed ## build a wheel into dist/ for every Python from 3.11 on, with artifacts/base in it
-	@$(BIN)/maturin build --quiet --release --out dist
+	@$(BIN)/maturin build --quiet --out dist
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade pyproject.toml
 
@@ -77,10 +85,17 @@ clean: ## remove everything that set-up and tests made
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-# The kernel is compiled here, in release mode, by maturin through pip.
-.venv/installed: .venv/created pyproject.toml .ci/tests.lock $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
+# What serving needs. The kernel compiles while the other packages are fetched; only maturin has to be there before.
+.venv/serving: .venv/created pyproject.toml .ci/image.lock $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
 	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.95 or newer: https://rustup.rs" >&2; exit 1; }
-	@echo "installing tokd into .venv (the kernel compiles for a minute or two the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement .ci/tests.lock
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "installing tokd into .venv (the kernel compiles for about a minute the first time)"
+	@$(PIP) --require-hashes --requirement <(sed -n '/^maturin==/,/[^\\]$$/p' .ci/image.lock)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-deps --no-build-isolation --editable . & kernel=$$!; \
+	    $(PIP) --require-hashes --requirement .ci/image.lock; wait $$kernel
+	@touch $@
+
+# What tests and checks need besides.
+.venv/installed: .venv/serving .ci/tests.lock
+	@echo "installing what the tests need"
+	@$(PIP) --require-hashes --requirement .ci/tests.lock
 	@touch $@
