@@ -15,13 +15,13 @@ from typing import Any, Literal
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import (
     check_choice,
-    check_flag,
     check_kind,
     check_unicode,
     integer_of,
     optional_integer,
     tuple_of,
 )
+from tokenizer_core.checked import Checked
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.stages.decoders import DecoderStage
 from tokenizer_core.stages.models import ByteBpe, Model
@@ -36,7 +36,7 @@ ADDED_TOKEN_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedToken:
+class AddedToken(Checked):
     """A literal with an id of its own; the flags are those of Hugging Face.
 
     Raises:
@@ -51,19 +51,12 @@ class AddedToken:
     single_word: bool = False
     normalized: bool = False
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "id", integer_of(self.id, "id"))
-        check_unicode(self.content, "content")
-        for flag in ADDED_TOKEN_FLAGS:
-            check_flag(getattr(self, flag), flag)
-
-    def _json(self) -> dict[str, Any]:
-        return {"id": self.id, "content": self.content, **{flag: getattr(self, flag) for flag in ADDED_TOKEN_FLAGS}}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineConfig:
+class PipelineConfig(Checked):
     """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
+
+    SPARSE = frozenset({"decoder"})
 
     normalizer: tuple[NormalizerStage, ...] = ()
     prefix_space: bool = False
@@ -76,23 +69,7 @@ class PipelineConfig:
     suffix_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("normalizer", NormalizerStage),
-            ("pretokenizer", PretokenizerStage),
-            ("decoder", DecoderStage),
-            ("added_tokens", AddedToken),
-        ):
-            stages = tuple_of(getattr(self, name), name)
-            for index, stage in enumerate(stages):
-                check_kind(stage, kind, f"{name}[{index}]")
-            object.__setattr__(self, name, stages)
-        check_kind(self.model, Model, "model")
-        for name in ("prefix_ids", "suffix_ids"):
-            ids = tuple_of(getattr(self, name), name)
-            ids = tuple(integer_of(id, f"{name}[{index}]") for index, id in enumerate(ids))
-            object.__setattr__(self, name, ids)
-        for flag in ("prefix_space", "ignore_merges"):
-            check_flag(getattr(self, flag), flag)
+        Checked.__post_init__(self)
         # The order changes no id, so it must not change the hash either.
         object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
 
@@ -110,21 +87,13 @@ class PipelineConfig:
         return cuts and not rewrites
 
     def to_json(self) -> str:
-        """Write the canonical JSON that the kernel reads and the tokenizer's hash covers."""
-        document: dict[str, Any] = {
-            "normalizer": [stage._json() for stage in self.normalizer],
-            "prefix_space": self.prefix_space,
-            "pretokenizer": [stage._json() for stage in self.pretokenizer],
-            "ignore_merges": self.ignore_merges,
-            "added_tokens": [token._json() for token in self.added_tokens],
-            "prefix_ids": list(self.prefix_ids),
-            "suffix_ids": list(self.suffix_ids),
-        }
-        # Left out where they say nothing: tokenizers from before they were known keep their hashes.
-        if self.model != ByteBpe():
-            document["model"] = self.model._json()
-        if self.decoder:
-            document["decoder"] = [stage._json() for stage in self.decoder]
+        """Write the canonical JSON that the kernel reads and the tokenizer's hash covers.
+
+        What says nothing is left out where it came later: tokenizers from before keep their hashes.
+        """
+        document = self._json()
+        if self.model == ByteBpe():
+            del document["model"]
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -1,1 +1,1 @@
-"""The stages of a pipeline, field for field as in the kernel's room ``config``: frozen, checked when they are made."""
+"""The stages of a pipeline, field for field as in the kernel's room ``config``."""

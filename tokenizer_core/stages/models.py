@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from tokenizer_core.arguments import check_choice, check_flag, check_unicode, integer_of, optional_integer, tuple_of
+from tokenizer_core.checked import Checked
 
 
 @dataclass(frozen=True, slots=True)
-class ByteBpe:
+class ByteBpe(Checked):
     """BPE over bytes; its settings are those of the pipeline."""
 
-    def _json(self) -> dict[str, Any]:
-        return {"type": "byte_bpe"}
+    TYPE = "byte_bpe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordLevel:
+class WordLevel(Checked):
     """Each piece is one token; a piece that is no entry becomes ``unk``, or is refused where that is ``None``."""
+
+    TYPE = "word_level"
 
     unk: int | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "word_level", "unk": self.unk}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordPiece:
+class WordPiece(Checked):
     """The longest entry that a word begins with, and then the longest that goes on.
 
     Args:
@@ -39,21 +34,15 @@ class WordPiece:
         max_chars: a word of more characters is unknown.
     """
 
+    TYPE = "word_piece"
+
     unk: int | None
     prefix: str = "##"
     max_chars: int = 100
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "unk", optional_integer(self.unk, "unk"))
-        check_unicode(self.prefix, "prefix")
-        object.__setattr__(self, "max_chars", integer_of(self.max_chars, "max_chars", 0))
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "word_piece", "unk": self.unk, "prefix": self.prefix, "max_chars": self.max_chars}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unigram:
+class Unigram(Checked):
     """The entries whose scores have the highest sum.
 
     Args:
@@ -64,22 +53,17 @@ class Unigram:
         user_defined: entries whose score is made of their length.
     """
 
+    TYPE = "unigram"
+
     unk: int | None
     byte_fallback: bool = False
     sums: Literal["double", "float"] = "double"
     reserved: tuple[int, ...] = ()
     user_defined: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        _check_pieces(self)
-        check_choice(self.sums, Literal["double", "float"], "sums")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "unigram", "sums": self.sums, **_pieces_json(self)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symbols:
+class Symbols(Checked):
     """SentencePiece's models: each character, or each word and the ``▁`` before it, is an entry or unknown.
 
     Args:
@@ -87,42 +71,17 @@ class Symbols:
         user_defined: entries of many characters that are found before single ones.
     """
 
+    TYPE = "symbols"
+
     unit: Literal["char", "word"]
     unk: int | None
     byte_fallback: bool = False
     reserved: tuple[int, ...] = ()
     user_defined: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        _check_pieces(self)
-        check_choice(self.unit, Literal["char", "word"], "unit")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "symbols", "unit": self.unit, **_pieces_json(self)}
-
-
-def _check_pieces(model: CharBpe | Unigram | Symbols) -> None:
-    object.__setattr__(model, "unk", optional_integer(model.unk, "unk"))
-    check_flag(model.byte_fallback, "byte_fallback")
-    for name in ("reserved", "user_defined"):
-        object.__setattr__(model, name, _ids(getattr(model, name), name))
-
-
-def _ids(given: object, name: str) -> tuple[int, ...]:
-    return tuple(integer_of(id, f"{name}[{index}]", 0) for index, id in enumerate(tuple_of(given, name)))
-
-
-def _pieces_json(model: Unigram | Symbols) -> dict[str, Any]:
-    return {
-        "unk": model.unk,
-        "byte_fallback": model.byte_fallback,
-        "reserved": list(model.reserved),
-        "user_defined": list(model.user_defined),
-    }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CharBpe:
+class CharBpe(Checked):
     """BPE over characters.
 
     Attributes:
@@ -137,6 +96,9 @@ class CharBpe:
         unused: entries that merges by scores make as any other, and that are taken apart again in the end.
     """
 
+    TYPE = "char_bpe"
+    SPARSE = frozenset({"by_score", "user_defined", "reserved", "unused"})
+
     unk: int | None = None
     fuse_unk: bool = False
     byte_fallback: bool = False
@@ -146,28 +108,6 @@ class CharBpe:
     user_defined: tuple[int, ...] = ()
     reserved: tuple[int, ...] = ()
     unused: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        _check_pieces(self)
-        object.__setattr__(self, "unused", _ids(self.unused, "unused"))
-        for flag in ("fuse_unk", "byte_fallback", "by_score"):
-            check_flag(getattr(self, flag), flag)
-        for affix in ("prefix", "suffix"):
-            check_unicode(getattr(self, affix), affix)
-
-    def _json(self) -> dict[str, Any]:
-        return {
-            "type": "char_bpe",
-            "unk": self.unk,
-            "fuse_unk": self.fuse_unk,
-            "byte_fallback": self.byte_fallback,
-            "prefix": self.prefix,
-            "suffix": self.suffix,
-            **({"by_score": True} if self.by_score else {}),
-            **({"user_defined": list(self.user_defined)} if self.user_defined else {}),
-            **({"reserved": list(self.reserved)} if self.reserved else {}),
-            **({"unused": list(self.unused)} if self.unused else {}),
-        }
 
 
 Model = ByteBpe | CharBpe | WordLevel | WordPiece | Unigram | Symbols

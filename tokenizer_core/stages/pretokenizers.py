@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from tokenizer_core.arguments import check_character, check_choice, check_flag, check_kind, integer_of
+from tokenizer_core.arguments import integer_of
+from tokenizer_core.checked import Character, Checked
 from tokenizer_core.stages.pattern import Pattern
 
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
@@ -14,17 +15,17 @@ Prepending = Literal["always", "first", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Checked):
     """Cut at the matches of a pattern; each cut has one form, whatever it was made from, so that it has one hash."""
+
+    TYPE = "split"
 
     pattern: Pattern
     behavior: Behavior = "isolated"
     invert: bool = False
 
     def __post_init__(self) -> None:
-        check_kind(self.pattern, Pattern, "pattern")
-        check_choice(self.behavior, Behavior, "behavior")
-        check_flag(self.invert, "invert")
+        Checked.__post_init__(self)
         if self.pattern.kind == "regex":
             object.__setattr__(self, "pattern", Pattern.of_regex(self.pattern.text))
         if self.behavior == "removed" and self.invert and self.pattern.kind == "name":
@@ -45,104 +46,66 @@ class Split:
         pattern = Pattern.named_or_regex(text)
         return cls(pattern) if pattern.kind == "name" else cls(pattern, "removed", invert=True)
 
-    def _json(self) -> dict[str, Any]:
-        return {
-            "type": "split",
-            "pattern": self.pattern._json(),
-            "behavior": self.behavior,
-            "invert": self.invert,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Digits:
+class Digits(Checked):
     """Cut at digits: each alone, or each run."""
+
+    TYPE = "digits"
 
     individual: bool
 
-    def __post_init__(self) -> None:
-        check_flag(self.individual, "individual")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "digits", "individual": self.individual}
-
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Checked):
     """A pretokenizer without settings; white space that it cuts at is dropped."""
 
     type: Cutting
 
-    def __post_init__(self) -> None:
-        check_choice(self.type, Cutting, "type")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": self.type}
-
 
 @dataclass(frozen=True, slots=True)
-class Punctuation:
+class Punctuation(Checked):
     """Cut at punctuation marks."""
+
+    TYPE = "punctuation"
 
     behavior: Behavior = "isolated"
 
-    def __post_init__(self) -> None:
-        check_choice(self.behavior, Behavior, "behavior")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "punctuation", "behavior": self.behavior}
-
 
 @dataclass(frozen=True, slots=True)
-class FixedLength:
+class FixedLength(Checked):
     """Pieces of so many characters."""
+
+    TYPE = "fixed_length"
 
     length: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", integer_of(self.length, "length", 1))
 
-    def _json(self) -> dict[str, Any]:
-        return {"type": "fixed_length", "length": self.length}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metaspace:
+class Metaspace(Checked):
     """Spaces become ``replacement``, which is also put before pieces, and cuts them if ``split``.
 
     Attributes:
         prepend: which pieces that do not begin with it it is put before: ``first`` is the one that begins the text.
     """
 
-    replacement: str
+    TYPE = "metaspace"
+
+    replacement: Character
     prepend: Prepending
     split: bool
 
-    def __post_init__(self) -> None:
-        check_character(self.replacement, "replacement")
-        check_choice(self.prepend, Prepending, "prepend")
-        check_flag(self.split, "split")
-
-    def _json(self) -> dict[str, Any]:
-        return {
-            "type": "metaspace",
-            "replacement": self.replacement,
-            "prepend": self.prepend,
-            "split": self.split,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alphabet:
+class Alphabet(Checked):
     """Bytes become characters of the byte alphabet; ``prefix_space`` puts a space before pieces that have none."""
 
+    TYPE = "byte_level"
+
     prefix_space: bool
-
-    def __post_init__(self) -> None:
-        check_flag(self.prefix_space, "prefix_space")
-
-    def _json(self) -> dict[str, Any]:
-        return {"type": "byte_level", "prefix_space": self.prefix_space}
 
 
 PretokenizerStage = Split | Digits | Cut | Punctuation | FixedLength | Metaspace | Alphabet
