@@ -94,7 +94,7 @@ def known(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.30", kubernetes_validate.latest_version()])
-@pytest.mark.parametrize("name", ["autoscaling.yaml", "kubernetes.yaml", "sidecar.yaml"])
+@pytest.mark.parametrize("name", ["autoscaling.yaml", "kubernetes.yaml", "sidecar.yaml", "tokenizers.yaml"])
 def test_manifests_are_what_the_schemas_of_kubernetes_want(name: str, version: str) -> None:
     for document in documents(name):
         kubernetes_validate.validate(document, version, strict=True)
@@ -122,7 +122,7 @@ def variables(names: list[str]) -> None:
     assert set(names) <= fields
 
 
-@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml"])
+@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml", "tokenizers.yaml"])
 def test_containers_have_options_variables_and_the_version_of_the_server(name: str) -> None:
     found = list(containers(name))
     assert found
