@@ -57,7 +57,9 @@ def test_every_route_has_its_need_and_every_need_its_route(make_client: MakeClie
 
 def test_the_pages_list_what_every_route_needs() -> None:
     keys, compat, named = ((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("keys", "compat", "settings"))
-    rows = {scope: set(re.findall(r"`([^`]+)`", row)) for scope, row in re.findall(r"^\| `(\w+)` \|(.*/.*)$", keys, re.M)}
+    rows = {
+        scope: set(re.findall(r"`([^`]+)`", row)) for scope, row in re.findall(r"^\| `(\w+)` \|(.*/.*)$", keys, re.M)
+    }
     open_paths = set(re.findall(r"`([^`]+)`", re.findall(r"No key is needed for (.*?)\. ", keys, re.S)[0]))
     assert open_paths == {path for path, need in NEEDS.items() if need is OPEN}
     for path, need in NEEDS.items():
