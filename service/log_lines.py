@@ -29,4 +29,5 @@ class _JsonLines(logging.Formatter):
         fields = {"level": record.levelname.lower(), "message": record.getMessage()}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return json_line(record.created, fields)
+        # Not when it was made: a line may be held back until it is true.
+        return json_line(time.time(), fields)

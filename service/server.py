@@ -32,11 +32,11 @@ from service.http.uvicorn_internals import require_uvicorn
 from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
+from service.log_lines import configure_logging
 from service.registry.catalog import Catalog
 from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings
-from service.log_lines import configure_logging
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from tokenizer_core import TokdError
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 
 from service.jobs.store import JobStore
 from service.jobs.worker import run
-from service.settings import Settings
 from service.log_lines import configure_logging
+from service.settings import Settings
 
 _LOOK_SECONDS = 0.25
 _RESTART_SECONDS = 1.0

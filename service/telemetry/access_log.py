@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from select import select
 from typing import BinaryIO
 
-from service.request_log import LogEntry
 from service.log_lines import json_line
+from service.request_log import LogEntry
 
 FLUSH_SECONDS = 0.1
 MAX_WAITING = 50_000

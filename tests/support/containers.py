@@ -1,4 +1,4 @@
-"""A program as a container runs it, without an engine: its own root, which cannot be written to, and the volumes given."""
+"""A program as a container runs it, without an engine: with a root of its own, which is read-only, and volumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that is hard to show: right to left, marks without a letter, and characters that look like the page's own marks."""
+"""Text that is hard to show: right to left, marks without a letter, and what looks like a mark of the page."""
 
 from __future__ import annotations
 
