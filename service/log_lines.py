@@ -9,13 +9,23 @@ import time
 from typing import Any
 
 
-def configure_logging() -> None:
-    """Write the log of this process to standard error, unless somebody configured it."""
+def configure_logging(*, is_plain: bool | None = None) -> None:
+    """Write the log of this process to standard error, unless somebody configured it.
+
+    Args:
+        is_plain: by default as the stream is a terminal.
+    """
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s") if sys.stderr.isatty() else _JsonLines())
+    is_plain = sys.stderr.isatty() if is_plain is None else is_plain
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s") if is_plain else _JsonLines())
     logging.basicConfig(handlers=[handler])
     for name in ("tokd", "uvicorn"):
         logging.getLogger(name).setLevel(logging.INFO)
+
+
+def is_log_plain() -> bool:
+    """Tell the form of this process's log, which those that it starts share a stream with."""
+    return not any(isinstance(each.formatter, _JsonLines) for each in logging.root.handlers)
 
 
 def json_line(at: float, fields: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 import httpx
 import pytest
 
-from service.log_lines import configure_logging
+from service.log_lines import configure_logging, is_log_plain
 from service.server import _with_page
 from tests.support.paths import ROOT
 from tests.support.server import listening, written
@@ -99,6 +99,8 @@ def test_a_traceback_is_a_part_of_its_line(monkeypatch: pytest.MonkeyPatch, caps
         raise ValueError("in two\nlines")
     except ValueError:
         logging.root.exception("it failed")
+    # What the processes of jobs are told, whose lines stand in the same stream.
+    assert not is_log_plain()
     (line,) = capsys.readouterr().err.splitlines()
     told = json.loads(line)
     assert (told["level"], told["message"]) == ("error", "it failed")
