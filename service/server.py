@@ -32,7 +32,9 @@ from service.http.uvicorn_internals import require_uvicorn
 from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
+from service.log_lines import configure_logging
 from service.registry.catalog import Catalog
+from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings
 from service.telemetry.metrics import DIRECTORY_VARIABLE
@@ -68,6 +70,8 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
     require_uvicorn()
     require_keys(settings)
     _require_standard_streams()
+    configure_logging()
+    _log.addFilter(_with_page)
     # A terminal that closes would end the process before it is set up.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     read = load or (lambda: settings)
@@ -79,12 +83,28 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
             if settings.workers == 1:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
+                _say_tokenizers(app.tokd.registry)
                 with supervised_worker(settings):
                     uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
                 _run_workers(settings, options, read)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _say_tokenizers(registry: Registry) -> None:
+    names = (f"{each.name} (the default)" if each is registry.default else each.name for each in registry.loaded)
+    _log.info("serves %s", ", ".join(names))
+
+
+def _with_page(record: logging.LogRecord) -> bool:
+    """Add the address of the page to uvicorn's line about where it listens, which alone knows the port."""
+    if record.msg.startswith("Uvicorn running on %s://") and len(given := tuple(record.args or ())) == 3:
+        # No browser opens the address that stands for all.
+        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(str(given[1]), str(given[1]))  # noqa: S104
+        host = f"[{host}]" if ":" in host else host
+        record.msg, record.args = f"{record.getMessage()}; the page is http://{host}:{given[2]}/", ()
+    return True
 
 
 def _require_standard_streams() -> None:
@@ -125,7 +145,7 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    Catalog(settings).open(settings)
+    _say_tokenizers(Catalog(settings).open(settings))
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
     os.environ.update(settings.environment())
@@ -239,6 +259,7 @@ def create_worker() -> App:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
     end_with_parent(signal.SIGTERM)
+    configure_logging()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     give_back_large()
     settings = Settings.load()
@@ -306,6 +327,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "loop": f"service.http.accept_queue:{'LoneLoop' if settings.workers == 1 else 'Loop'}",
         "ws": "none",
         "access_log": False,
+        "log_config": None,
         "server_header": False,
         "proxy_headers": False,
         "timeout_keep_alive": settings.keep_alive_seconds,

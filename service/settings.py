@@ -238,7 +238,9 @@ class Settings:
         "collector of OpenTelemetry that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; each request becomes a "
         "span (extra `otel`)",
     )
-    access_log: bool = setting(True, "write one JSON line a request to standard output; it never holds text or ids")
+    access_log: bool = setting(
+        True, "write one line a request to standard output, JSON or plain on a terminal; it never holds text or ids"
+    )
 
     def __post_init__(self) -> None:
         for row in table():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 
 from service.cli.options import Parser, refused_setting
 from service.setting_values import InvalidSetting
@@ -26,10 +25,11 @@ def run(args: argparse.Namespace) -> int:
     """Load the settings and work until told to stop."""
     # Only this command and the server need the database's library.
     from service.jobs.worker import run as work
+    from service.log_lines import configure_logging
 
     try:
         settings = Settings.load(flags=vars(args))
-        logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+        configure_logging(is_plain=True)
         work(settings)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None

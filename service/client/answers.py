@@ -127,6 +127,7 @@ class TokenizerInfo(Answer):
     vocab_size: int
     special_tokens: dict[str, int]
     pad_id: int | None
+    unk_id: int | None
     padding_side: Side
     truncation_side: Side
     model_max_length: int | None

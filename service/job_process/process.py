@@ -20,6 +20,7 @@ from typing import Any
 from service.job_process.control import end_with_parent, prefer_as_oom_victim
 from service.job_process.disk import disk_error
 from service.job_process.pipe import MessageWriter, Watchdog
+from service.log_lines import configure_logging
 from tokenizer_core import Bounds, StepLimit, TokdError
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
@@ -36,6 +37,7 @@ def run(work: Callable[[dict[str, Any], Watchdog, MessageWriter], None], setting
         settings: the names of the fields below ``settings`` in a request.
     """
     order = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    configure_logging(is_plain=order.get("is_log_plain"))
     prefer_as_oom_victim()
     end_with_parent(signal.SIGKILL)
     # What a library prints must not come between the lines for the worker.

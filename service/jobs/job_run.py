@@ -30,6 +30,7 @@ from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import JobLimits
 from service.jobs.parts import Parts
 from service.jobs.states import Event, Kind, Stage
+from service.log_lines import is_log_plain
 from tokenizer_core import TimeLeft
 
 COMMANDS: Mapping[Kind, Sequence[str]] = {
@@ -126,7 +127,7 @@ class Attempt:
     def process(self) -> Iterator[None]:
         """Run the process for as long as the context lasts."""
         order = self._directory / self.order_name
-        order.write_text(json.dumps(self.order()), encoding="utf-8")
+        order.write_text(json.dumps({**self.order(), "is_log_plain": is_log_plain()}), encoding="utf-8")
         command = [*self.context.commands[self.lease.job.kind], str(order)]
         self._process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True

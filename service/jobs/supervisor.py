@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 from service.jobs.store import JobStore
 from service.jobs.worker import run
+from service.log_lines import configure_logging
 from service.settings import Settings
 
 _LOOK_SECONDS = 0.25
@@ -88,7 +89,7 @@ def _end_with_the_server() -> None:
 
 def main() -> None:
     """Work, with the settings that the server put into the environment."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+    configure_logging()
     threading.Thread(target=_end_with_the_server, name="tokd-server-watch", daemon=True).start()
     run(Settings.load(flags={}))
 

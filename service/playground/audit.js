@@ -33,12 +33,12 @@ function clear() {
   audited = null;
   byId("points").replaceChildren();
   byId("audit-verdict").textContent = "";
+  tell(byId("audit-error"), null);
 }
 
 async function run(control, what, check) {
   control.disabled = true;
   clear();
-  tell(byId("audit-error"), null);
   byId("audit-verdict").textContent = "The audit runs…";
   try {
     const { points, ok, name } = await check();

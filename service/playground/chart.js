@@ -4,21 +4,21 @@ import { h, number, svg } from "./dom.js";
 
 const ROW = 22;
 
-/** Draw bars: `groups` are `[label, values]`, one value a series; the table behind it is for screen readers. */
+/** Draw bars: `groups` are `[label, values]`, a value `{size, text}` for each series, without a bar if it has no size; the table behind it is for screen readers. */
 export function bars(groups, series) {
-  const most = Math.max(1, ...groups.flatMap(([, values]) => values));
+  const most = Math.max(1, ...groups.flatMap(([, values]) => values.map(({ size }) => size ?? 0)));
   const list = h("div", { class: "bars", "aria-hidden": "true" });
   for (const [label, values] of groups) {
     const stack = h("div", { class: "stack" });
-    values.forEach((value, index) => {
-      const bar = h("div", { class: `bar s${index}` });
-      bar.style.width = `${(value / most) * 100}%`;
-      stack.append(h("div", { class: "line" }, bar, h("span", {}, number.format(value))));
+    values.forEach(({ size, text }, index) => {
+      const bar = size === undefined ? null : h("div", { class: `bar s${index}` });
+      if (bar) bar.style.width = `${(size / most) * 100}%`;
+      stack.append(h("div", { class: `line${bar ? "" : " lost"}` }, ...[bar, h("span", {}, text)].filter(Boolean)));
     });
     list.append(h("div", { class: "group" }, h("span", { class: "name" }, label), stack));
   }
   const head = h("tr", {}, h("th", { scope: "col" }, "language"), ...series.map((name) => h("th", { scope: "col" }, name)));
-  const rows = groups.map(([label, values]) => h("tr", {}, h("th", { scope: "row" }, label), ...values.map((value) => h("td", {}, number.format(value)))));
+  const rows = groups.map(([label, values]) => h("tr", {}, h("th", { scope: "row" }, label), ...values.map(({ text }) => h("td", {}, text))));
   const legend = h("p", { class: "legend" }, ...series.map((name, index) => h("span", {}, h("i", { class: `bar s${index}` }), name)));
   return [legend, list, h("div", { class: "for-readers" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows)))];
 }

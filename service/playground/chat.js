@@ -5,6 +5,7 @@ import { drawable, guard, put, textOf } from "./field.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
 import { asChatInPython, asCurl, block } from "./snippets.js";
+import { markOf } from "./token_view.js";
 import { visibleParts } from "./visible.js";
 
 const ROLES = ["system", "user", "assistant", "tool"];
@@ -50,7 +51,7 @@ function list() {
     const role = h("select", { "aria-label": `Role of message ${index + 1}` }, ...roles.map((each) => h("option", { value: each }, each)));
     role.value = message.role;
     role.addEventListener("change", () => change(index, { role: role.value }));
-    const content = h("textarea", { rows: "2", spellcheck: "false", "aria-label": `Content of message ${index + 1}` });
+    const content = h("textarea", { rows: "2", dir: "auto", spellcheck: "false", "aria-label": `Content of message ${index + 1}` });
     const box = h("div", { class: "message" }, content);
     guard(content);
     put(content, message.content);
@@ -83,8 +84,8 @@ function json(id, label) {
 
 export function show() {
   writeFragment({
-    chat: JSON.stringify(messages), tools: byId("tools").value, arguments: byId("arguments").value,
-    ...Object.fromEntries(["generation", "mask", "labels"].map((id) => [id, byId(id).checked ? "1" : ""])),
+    chat: messages === FIRST ? null : JSON.stringify(messages), tools: byId("tools").value || null, arguments: byId("arguments").value || null,
+    ...Object.fromEntries(["generation", "mask", "labels"].map((id) => [id, byId(id).checked ? "1" : null])),
   });
   latest.run(async () => {
     const body = { messages, tools: json("tools", "Tools"), template_args: json("arguments", "Template arguments"), add_generation_prompt: byId("generation").checked || undefined, tokenizer: app.tokenizer };
@@ -92,7 +93,8 @@ export function show() {
     const rendered = await app.client.render(body);
     return [body, rendered, await app.client.encode({ ...body, return: parts })];
   }, draw, (error) => {
-    if (!app.failed(error)) tell(byId("chat-error"), said(error));
+    for (const id of ["rendered", "legend", "chat-count", "chat-code"]) byId(id).replaceChildren();
+    tell(byId("chat-error"), app.failed(error) ? null : said(error));
   });
 }
 
@@ -114,16 +116,18 @@ function draw([body, rendered, encoded]) {
   });
   const root = byId("rendered");
   root.replaceChildren();
-  let start = 0;
+  let start = 0, content;
   const key = (at) => `author-${ROLES.includes(authors[at]) || authors[at] === "template" ? authors[at] : "other"} ${[...marks[at]].join(" ")}`;
   for (let at = 1; at <= characters.length; at++) {
     if (at < characters.length && key(at) === key(start)) continue;
     const run = h("span", { class: key(start), title: authors[start] });
     for (const [text, isMark] of visibleParts(drawable(characters.slice(start, at).join("")), false)) {
-      run.append(isMark ? h("span", { class: "mark" }, text) : h("bdi", {}, text));
+      run.append(isMark ? markOf(text) : text);
       if (text === "↵") run.append("\n");
     }
-    root.append(run);
+    // Marks within a content leave its direction as it is.
+    if (!start || authors[start] !== authors[start - 1]) root.append(content = h("bdi"));
+    content.append(run);
     start = at;
   }
   if (all.length > MOST) root.append(h("span", { class: "author-template" }, `… ${number.format(all.length - MOST)} characters more`));

@@ -37,7 +37,7 @@ export interface Explained extends Answer {
   ))[];
 }
 export interface TokenizerInfo extends Answer {
-  name: string; default: boolean; vocab_size: number; special_tokens: Record<string, number>; template: string | null;
+  name: string; default: boolean; vocab_size: number; special_tokens: Record<string, number>; unk_id: number | null; template: string | null;
 }
 export interface Job {
   id: string; name: string | null; state: "queued" | "running" | "succeeded" | "failed" | "cancelled";

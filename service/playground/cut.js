@@ -7,7 +7,8 @@ const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).toUpperCase
  * Return the tokens of a text: `id`, `start` and `end` in bytes, `text`, and where a token has half a character,
  * `chips`, its bytes, and `whole`, the characters that it and its neighbours are.
  */
-export function cut(text, ids, spans, literals) {
+export function cut(text, ids, spans, info) {
+  const literals = new Map(Object.entries(info?.special_tokens ?? {}).map(([literal, id]) => [id, literal]));
   const bytes = encoder.encode(text);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   // A byte that goes on with a character begins with the bits 10.
@@ -18,7 +19,8 @@ export function cut(text, ids, spans, literals) {
     const half = inside(start) || inside(end);
     const own = bytes.subarray(start, end);
     const shown = start === end && literal !== undefined ? literal : half ? "" : decoder.decode(own);
-    return { id, start, end, text: shown, special: literal !== undefined, chips: half ? hex(own) : null, whole: null };
+    const unknown = id === info?.unk_id && end > start;
+    return { id, start, end, text: shown, special: literal !== undefined, unknown, chips: half ? hex(own) : null, whole: null };
   });
   let first = -1;
   for (let index = 0; index < tokens.length; index++) {
@@ -35,6 +37,3 @@ export function cut(text, ids, spans, literals) {
   }
   return { tokens, bytes: bytes.length };
 }
-
-/** The ids of a tokenizer's special tokens, with their literals. */
-export const literalsOf = (info) => new Map(Object.entries(info?.special_tokens ?? {}).map(([text, id]) => [id, text]));

@@ -4,16 +4,16 @@ import { byId, h, number, said, tell } from "./dom.js";
 import { writeFragment } from "./fragment.js";
 import { Latest } from "./latest.js";
 import { framesOf } from "./frames.js";
-import { visible } from "./visible.js";
+import { directionOf, visible } from "./visible.js";
 
+const FIRST = "lower";
 const latest = new Latest();
 let app, pieces = [], chosen = 0, frames = [], at = 0, linked = 0;
 
 export function create(given) {
   app = given;
-  byId("merge-text").value = app.state.merge ?? "lower";
-  chosen = Number(app.state.piece) || 0;
-  linked = Number(app.state.step) || 0;
+  byId("merge-text").value = app.state.merge ?? FIRST;
+  [chosen, linked] = [app.state.piece, app.state.step].map((value) => Math.max(0, Math.trunc(value) || 0));
   byId("merge-text").addEventListener("input", () => show());
   byId("presets").addEventListener("click", (event) => {
     if (event.target.tagName !== "BUTTON") return;
@@ -29,16 +29,16 @@ export function create(given) {
 
 export function show() {
   const text = byId("merge-text").value;
-  writeFragment({ merge: text });
+  writeFragment({ merge: text === FIRST ? null : text });
+  byId("pieces").dir = byId("symbols").dir = directionOf(text);
   latest.run(() => app.client.explain({ text, tokenizer: app.tokenizer }), (answer) => {
     tell(byId("merges-error"), null);
     pieces = answer.pieces;
     choose(Math.min(chosen, Math.max(0, pieces.length - 1)));
   }, (error) => {
-    if (app.failed(error)) return;
     pieces = [];
     choose(0);
-    tell(byId("merges-error"), said(error));
+    tell(byId("merges-error"), app.failed(error) ? null : said(error));
   });
 }
 
@@ -46,7 +46,7 @@ function choose(index) {
   const hadFocus = byId("pieces").contains(document.activeElement);
   chosen = index;
   byId("pieces").replaceChildren(...pieces.map((piece, place) => h("button", {
-    type: "button", class: `token c${place % 6}`, "aria-pressed": String(place === index), onclick: () => choose(place),
+    type: "button", class: `token c${place % 6}`, "aria-pressed": String(place === index), dir: "auto", onclick: () => choose(place),
   }, visible(piece.text) || "(empty)")));
   if (hadFocus) byId("pieces").children[index]?.focus();
   frames = pieces.length ? framesOf(pieces[index]) : [];
@@ -63,7 +63,7 @@ function go(step) {
   byId("step-back").disabled = byId("step-first").disabled = at <= 0;
   byId("step-on").disabled = byId("step-last").disabled = at >= frames.length - 1;
   const frame = frames[at];
-  writeFragment({ piece: chosen ? String(chosen) : "", step: at ? String(at) : "" });
+  writeFragment({ piece: chosen ? String(chosen) : null, step: at ? String(at) : null });
   byId("step-told").textContent = frame ? frame.told : "";
   byId("symbols").replaceChildren(...(frame?.symbols ?? []).map((symbol, index) => h(
     "span", { class: `token c${index % 6}${symbol.isNew ? " new" : ""}${symbol.isOpen ? " open" : ""}` },

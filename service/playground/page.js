@@ -5,7 +5,7 @@ import * as audit from "./audit.js";
 import * as chat from "./chat.js";
 import * as compare from "./compare.js";
 import { byId, h } from "./dom.js";
-import { readFragment, writeFragment } from "./fragment.js";
+import { readFragment, VIEWS as NAMES, writeFragment } from "./fragment.js";
 import * as merges from "./merges.js";
 import * as tokens from "./tokens.js";
 import * as train from "./train.js";
@@ -20,7 +20,12 @@ const app = {
   tokenizers: [],
   state: readFragment(),
   get tokenizer() { return byId("tokenizer").value || undefined; },
-  info(reference) { return this.tokenizers.find((each) => each.tokenizer === reference); },
+  info(reference) { return this.tokenizers.find((each) => each.tokenizer === reference || each.name === reference); },
+  /** What a link calls a tokenizer: its name, which is shorter than its hash, if that means no other one. */
+  called(reference) {
+    const { name } = this.info(reference);
+    return this.info(name).tokenizer === reference ? name : reference;
+  },
   async addTokenizer(reference) {
     if (!this.info(reference)) this.tokenizers.push(await this.client.tokenizer(reference));
     listTokenizers(this.tokenizer);
@@ -88,7 +93,7 @@ function listTokenizers(chosen) {
 }
 
 function choose(name, focus = false) {
-  shown = name in VIEWS ? name : "tokens";
+  shown = NAMES.includes(name) ? name : "tokens";
   for (const tab of byId("tabs").children) {
     const own = tab.getAttribute("aria-controls") === shown;
     tab.setAttribute("aria-selected", String(own));
@@ -105,15 +110,14 @@ byId("tabs").addEventListener("click", (event) => {
   if (tab) choose(tab.getAttribute("aria-controls"));
 });
 byId("tabs").addEventListener("keydown", (event) => {
-  const names = Object.keys(VIEWS);
-  const at = names.indexOf(shown);
-  const next = { ArrowRight: at + 1, ArrowLeft: at - 1 + names.length, Home: 0, End: names.length - 1 }[event.key];
+  const at = NAMES.indexOf(shown);
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1 + NAMES.length, Home: 0, End: NAMES.length - 1 }[event.key];
   if (next === undefined) return;
   event.preventDefault();
-  choose(names[next % names.length], true);
+  choose(NAMES[next % NAMES.length], true);
 });
 byId("tokenizer").addEventListener("change", () => {
-  writeFragment({ tokenizer: app.tokenizer });
+  writeFragment({ tokenizer: app.called(app.tokenizer) });
   VIEWS[shown].show();
 });
 byId("key-form").addEventListener("submit", (event) => {

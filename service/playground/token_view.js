@@ -1,7 +1,7 @@
 /** Coloured tokens. Of a long text only the blocks that are near what is seen hold elements. */
 
 import { h } from "./dom.js";
-import { visible, visibleParts } from "./visible.js";
+import { directionOf, visible, visibleParts } from "./visible.js";
 
 const BLOCK = 150;
 const COLOURS = 6;
@@ -29,6 +29,7 @@ export class TokenView {
   show(tokens, { spaces = true, differs = () => false } = {}) {
     Object.assign(this, { tokens, spaces, differs, at: 0 });
     this.observer.disconnect();
+    this.root.dir = directionOf(tokens.slice(0, BLOCK).map((token) => (token.special && !token.unknown ? "" : token.whole ?? token.text)).join(""));
     this.blocks = blocksOf(tokens).map(([start, end]) => {
       const block = h("div", { class: "block", role: "group", "aria-label": `tokens ${start + 1} to ${end}` });
       Object.assign(block, { range: [start, end] });
@@ -59,19 +60,22 @@ export class TokenView {
   element(index) {
     const token = this.tokens[index];
     const classes = ["token", `c${index % COLOURS}`];
-    if (token.special) classes.push("special");
+    if (token.unknown) classes.push("unknown");
+    else if (token.special) classes.push("special");
     if (this.differs(token)) classes.push("differs");
     if (token.chips) classes.push("half", token.opens ? "opens" : "", token.closes ? "closes" : "");
     const element = h("span", {
       class: classes.join(" "), role: "option", tabindex: "-1", "aria-selected": "false", "data-index": index, "aria-label": spoken(token),
+      // Signs alone are mirrored as the text around them is.
+      dir: /\p{L}/u.test(token.text) ? "auto" : null,
     });
     if (token.chips) {
       element.append(...token.chips.slice(0, MOST_SHOWN).map((byte) => h("span", { class: "byte" }, byte)));
-      if (token.closes) element.append(h("bdi", { class: "whole" }, visible(token.whole)));
+      if (token.closes) element.append(h("bdi", { class: "whole" }, ...nodesOf(token.whole)));
       return element;
     }
     const text = token.text.length > MOST_SHOWN ? `${token.text.slice(0, MOST_SHOWN)}…` : token.text;
-    for (const [part, isMark] of visibleParts(text, this.spaces)) element.append(isMark ? h("span", { class: "mark" }, part) : part);
+    element.append(...nodesOf(text, this.spaces));
     return element;
   }
 
@@ -91,9 +95,14 @@ export class TokenView {
   }
 }
 
+/** The element of a mark; a number is framed, as the bytes are. */
+export const markOf = (shown) => h("span", { class: shown.length > 1 ? "mark byte" : "mark" }, shown);
+
+const nodesOf = (text, spaces) => visibleParts(text, spaces).map(([part, isMark]) => (isMark ? markOf(part) : part));
+
 function spoken(token) {
   const what = token.chips ? `bytes ${token.chips.slice(0, 8).join(" ")} of ${token.whole}` : visible(token.text.slice(0, MOST_SHOWN));
-  return `${token.special ? "special token " : ""}${what}, id ${token.id}`;
+  return `${token.unknown ? "unknown " : token.special ? "special token " : ""}${what}, id ${token.id}`;
 }
 
 /** Cut tokens into blocks, at the end of a line where there is one. */

@@ -1,6 +1,6 @@
 /** The view of a text and its tokens. */
 
-import { cut, literalsOf } from "./cut.js";
+import { cut } from "./cut.js";
 import { byId, copy, h, number, said, tell } from "./dom.js";
 import { guard, put, textOf } from "./field.js";
 import { writeFragment } from "./fragment.js";
@@ -14,7 +14,8 @@ const MEANINGS = [["reject", "Refuse it"], ["text", "Ordinary text"], ["parse", 
 const MOST_IDS = 20_000;
 const latest = new Latest();
 const ranks = new Latest();
-let app, view, policy = "reject", found = { tokens: [], bytes: 0 };
+const NONE = { tokens: [], bytes: 0 };
+let app, view, policy = "reject", found = NONE;
 
 export function create(given) {
   app = given;
@@ -27,7 +28,7 @@ export function create(given) {
   byId("text").addEventListener("input", show);
   byId("framed").addEventListener("change", show);
   byId("whitespace").addEventListener("change", () => {
-    writeFragment({ spaces: byId("whitespace").checked ? "" : "0" });
+    writeFragment({ spaces: byId("whitespace").checked ? null : "0" });
     view.show(found.tokens, { spaces: byId("whitespace").checked });
   });
   byId("copy-ids").addEventListener("click", async () => {
@@ -39,8 +40,7 @@ export function create(given) {
 
 export function show() {
   const text = textOf(byId("text"));
-  writeFragment({ text, special: policy === "reject" ? "" : policy, framed: byId("framed").checked ? "1" : "" });
-  byId("copied").textContent = "";
+  writeFragment({ text: text === FIRST ? null : text, special: policy === "reject" ? null : policy, framed: byId("framed").checked ? "1" : null });
   latest.run(
     async () => [text, await app.client.offsets({
       text, tokenizer: app.tokenizer, unit: "byte", special_tokens: policy, add_special_tokens: byId("framed").checked,
@@ -51,31 +51,39 @@ export function show() {
 }
 
 function draw(text, { ids, spans, tokenizer }) {
-  found = cut(text, ids, spans, literalsOf(app.info(tokenizer)));
-  tell(byId("tokens-error"), null);
-  const literals = found.tokens.some((token) => token.special && token.end > token.start);
+  set(cut(text, ids, spans, app.info(tokenizer)), [...text].length);
+  const literals = found.tokens.some((token) => token.special && !token.unknown && token.end > token.start);
   ask(policy === "reject" ? null : literals || policy === "text" ? "The literals of special tokens in this text are taken as:" : null);
-  view.show(found.tokens, { spaces: byId("whitespace").checked });
-  const characters = [...text].length;
-  const rows = [
-    ["tokens", ids.length], ["characters", characters], ["bytes", found.bytes],
-    ["tokens a character", characters ? ids.length / characters : 0], ["tokens a byte", found.bytes ? ids.length / found.bytes : 0],
-    ["bytes a token", ids.length ? found.bytes / ids.length : 0],
+}
+
+/** Show tokens, or that there are none: nothing of a text before may stand for one that was refused. */
+function set(cutText, characters) {
+  found = cutText;
+  const { bytes, tokens } = found;
+  const ids = tokens.map((token) => token.id);
+  const unknown = tokens.filter((token) => token.unknown).length;
+  tell(byId("tokens-error"), null);
+  tell(byId("decode-error"), null);
+  view.show(tokens, { spaces: byId("whitespace").checked });
+  const rows = characters === null ? [] : [
+    ["tokens", ids.length], ...(unknown ? [["of them unknown", unknown]] : []), ["characters", characters], ["bytes", bytes],
+    ["tokens a character", characters ? ids.length / characters : 0], ["tokens a byte", bytes ? ids.length / bytes : 0],
+    ["bytes a token", ids.length ? bytes / ids.length : 0],
   ];
   byId("numbers").replaceChildren(...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number.format(value)))));
+  byId("copy-ids").disabled = characters === null;
+  byId("copied").textContent = "";
+  byId("token-detail").textContent = characters === null ? "" : "Point at a token, or go through them with the arrow keys.";
   byId("ids").value = ids.length <= MOST_IDS ? ids.join(" ") : "";
   byId("ids").placeholder = ids.length > MOST_IDS ? `${number.format(ids.length)} ids; copy them with the button` : "";
 }
 
 function fail(error) {
-  if (app.failed(error)) return;
-  if (error.code === "reserved_literal") {
-    const { literal, span } = error.problem;
-    tell(byId("tokens-error"), null);
-    ask(`“${visible(literal)}” at ${span[0]} to ${span[1]} is the literal of a special token. What does it mean here?`);
-    return;
-  }
-  tell(byId("tokens-error"), said(error));
+  set(NONE, null);
+  const { literal, span } = error.problem ?? {};
+  const isLiteral = error.code === "reserved_literal";
+  ask(isLiteral ? `“${visible(literal)}” at ${span[0]} to ${span[1]} is the literal of a special token. What does it mean here?` : null);
+  if (!app.failed(error) && !isLiteral) tell(byId("tokens-error"), said(error));
 }
 
 /** Offer the three meanings of a reserved literal. */

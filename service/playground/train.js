@@ -8,15 +8,18 @@ import { writeFragment } from "./fragment.js";
 import { visible } from "./visible.js";
 
 const SHOWN = 24;
-const BPE = "bpe";
+const [BPE, PATTERN, SIZE] = ["bpe", "cl100k_base", "512"];
 const MODELS = { bpe: "byte-level BPE", wordpiece: "WordPiece", unigram: "Unigram", word: "words", character: "characters" };
 let app, job = null, followed = null, watching = null, curve = [];
 
 export function create(given) {
   app = given;
   followed = app.state.job ?? null;
-  byId("vocab-size").value = app.state.size ?? "512";
-  if (app.state.pattern) byId("pattern").value = app.state.pattern;
+  for (const [id, value, usual] of [["vocab-size", app.state.size, SIZE], ["pattern", app.state.pattern, PATTERN]]) {
+    byId(id).value = value ?? usual;
+    // What a link says may be no choice, or no number.
+    if (!byId(id).value) byId(id).value = usual;
+  }
   guard(byId("corpus"));
   byId("train-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -24,8 +27,12 @@ export function create(given) {
   });
   byId("train-form").addEventListener("change", () => {
     showPattern();
-    writeFragment({ model: model(), pattern: byId("pattern").value, size: byId("vocab-size").value });
+    const [pattern, size] = [byId("pattern").value, byId("vocab-size").value];
+    writeFragment({ model: model() === BPE ? null : model(), pattern: pattern === PATTERN ? null : pattern, size: size === SIZE ? null : size });
   });
+  byId("sample").addEventListener("click", () => attempt(async () => {
+    fill(Object.values(await app.client.get("playground/languages.json")));
+  }));
   byId("cancel").addEventListener("click", () => attempt(async () => app.client.cancel(job.id)));
   byId("corpus-files").addEventListener("change", (event) => take(event.target.files));
   byId("corpus").addEventListener("drop", (event) => {
@@ -62,7 +69,10 @@ function choicesOf(field, document) {
 const model = () => byId("model").value || BPE;
 
 async function take(files) {
-  const texts = await Promise.all([...files].map((file) => file.text()));
+  fill(await Promise.all([...files].map((file) => file.text())));
+}
+
+function fill(texts) {
   put(byId("corpus"), texts.join("\n"));
   byId("corpus").dispatchEvent(new Event("input"));
 }
@@ -88,7 +98,14 @@ async function submit() {
     },
   };
   const submitted = await attempt(() => app.client.train(body));
-  if (!submitted) return;
+  if (!submitted) {
+    // A job that has ended is not that of this corpus; one that runs can still be cancelled.
+    if (byId("cancel").disabled) {
+      byId("job").hidden = true;
+      writeFragment({ job: null });
+    }
+    return;
+  }
   const following = watch(submitted.id);
   draw(submitted);
   await following;

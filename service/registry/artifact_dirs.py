@@ -22,6 +22,9 @@ from tokenizer_core import ArtifactError, HashMismatch, TokdError, Tokenizer
 MANIFEST = "manifest.json"
 """It pins every file of an artifact, so two of equal manifests are equal."""
 
+PUBLISHED = re.compile(r"[0-9a-f]{64}([-+].*)?")
+"""Names of such directories."""
+
 _DIGITS = 32
 """Of the manifest's hash: with all 64 the name of a directory could be longer than 255 bytes."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from service.errors import quote
 from service.registry.additions import Additions, Served, Signature
-from service.registry.artifact_dirs import MANIFEST
+from service.registry.artifact_dirs import MANIFEST, PUBLISHED
 from service.registry.fingerprint import IdOptions
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
@@ -42,6 +42,7 @@ class Catalog:
         self._options = IdOptions.of(settings)
         self._trained = Trained(directory, settings.max_trained, settings.piece_cache_bytes, self._options)
         self._watched = None if settings.watch is None else Path(settings.watch)
+        self._publishes = self._watched is not None and self._watched.resolve() == directory.resolve()
         self._refresh = refresh
         self._opened: _Opened = {}
         self._seen: tuple[Signature, _Watched] = None, ()
@@ -72,7 +73,10 @@ class Catalog:
         kept: _Opened = {}
         loaded = [self._open(path, kept, look=again) for path in settings.artifacts]
         complaints: dict[str, str] = {}
+        own = {os.path.realpath(path) for path in settings.artifacts}
         for name, path in self._beside(served):
+            if os.path.realpath(path) in own:
+                continue
             try:
                 self._add(loaded, name, self._open(path, kept, look=name is None))
             except (TokdError, OSError) as error:
@@ -101,7 +105,7 @@ class Catalog:
         if self._watched is None:
             return
         try:
-            names = sorted(each.name for each in self._watched.iterdir() if not each.name.startswith("."))
+            names = sorted(each.name for each in self._watched.iterdir() if self._is_watched(each.name))
         except OSError:
             return
         for name in names:
@@ -111,6 +115,10 @@ class Catalog:
                 # It is no artifact, or not whole yet.
                 continue
             yield name, found.st_mtime_ns, found.st_ino
+
+    def _is_watched(self, name: str) -> bool:
+        """Leave out hidden directories, and what jobs publish: that is found by its hash, which may be a secret."""
+        return not (name.startswith(".") or (self._publishes and PUBLISHED.fullmatch(name)))
 
     def _beside(self, served: Served) -> Iterator[tuple[str | None, str]]:
         for name, directory in served.tokenizers.items():
@@ -135,6 +143,8 @@ class Catalog:
     def _add(self, loaded: list[ServedTokenizer], name: str | None, found: ServedTokenizer) -> None:
         if name is not None and found.name != name:
             raise InvalidArtifact(f"it is called {quote(found.name)}, not {quote(name)}")
-        if any(each.name == found.name for each in loaded):
+        if any(each.name == found.name and each.fingerprint != found.fingerprint for each in loaded):
             raise InvalidArtifact(f"another tokenizer is called {quote(found.name)}")
-        loaded.append(found)
+        # In a watched directory may lie what the settings name, or a copy of it.
+        if all(each.name != found.name for each in loaded):
+            loaded.append(found)

@@ -107,6 +107,7 @@ class ServedTokenizer:
             "vocab_size": tokenizer.vocab_size,
             "special_tokens": tokenizer.special_tokens,
             "pad_id": tokenizer.pad_id,
+            "unk_id": getattr(tokenizer.config.model, "unk", None),
             "padding_side": tokenizer.settings.padding_side,
             "truncation_side": tokenizer.settings.truncation_side,
             "model_max_length": tokenizer.settings.model_max_length,

@@ -142,6 +142,7 @@ class TokenizerInfo(Answer):
     vocab_size: int = Field(description="One more than the highest id: the rows an embedding needs.")
     special_tokens: dict[str, int] = Field(description="Ids by literal.")
     pad_id: int | None
+    unk_id: int | None = Field(description="The token of text that has no other.")
     padding_side: Side
     truncation_side: Side
     model_max_length: int | None

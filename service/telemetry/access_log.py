@@ -1,4 +1,4 @@
-"""Write one JSON line a request, without texts, ids of tokens or paths of the caller.
+"""Write one line a request, JSON or plain on a terminal, without texts, ids of tokens or paths of the caller.
 
 Lines are gathered and written many at a time in a thread of their own, so that a reader who is slow never stalls an
 answer, nor one who stands still the end of the server; when too many wait, lines are dropped and counted. Several
@@ -8,7 +8,6 @@ processes that write to one stream do so in turns.
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from queue import SimpleQueue
 from select import select
 from typing import BinaryIO
 
+from service.log_lines import json_line
 from service.request_log import LogEntry
 
 FLUSH_SECONDS = 0.1
@@ -40,6 +40,7 @@ class AccessLog:
     def __init__(self, stream: BinaryIO, dropped: Callable[[int], None]) -> None:
         # Not through its buffer: Python flushes that when it ends, and would wait there for the reader.
         self._stream = getattr(stream, "raw", stream)
+        self._line = _plain_line if stream.isatty() else _json_line
         self._dropped = dropped
         self._lines: list[_Line] = []
         self._is_due = False
@@ -86,7 +87,7 @@ class AccessLog:
     def _write_all(self) -> None:
         while (lines := self._given.get()) is not None:
             try:
-                data = "".join(_line(*line) for line in lines).encode("ascii")
+                data = "".join(f"{self._line(*line)}\n" for line in lines).encode("ascii")
                 with _in_turn(self._stream):
                     self._write(data)
             except (OSError, ValueError):
@@ -120,28 +121,26 @@ def _in_turn(stream: BinaryIO) -> Iterator[None]:
             lockf(stream, LOCK_UN)
 
 
-def _line(at: float, seconds: float, log_entry: LogEntry) -> str:
+def _plain_line(_: float, seconds: float, log_entry: LogEntry) -> str:
+    what = f"{log_entry.method} {log_entry.route} {log_entry.status} {log_entry.code or ''}".rstrip()
+    return f"INFO: {what}, {log_entry.tokens} tokens in {seconds * 1000:.1f} ms"
+
+
+def _json_line(at: float, seconds: float, log_entry: LogEntry) -> str:
     trace = dict(log_entry.trace)
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
-    return (
-        json.dumps(
-            {
-                "time": f"{whole}.{int(at % 1 * 1000):03d}Z",
-                "method": log_entry.method,
-                "route": log_entry.route,
-                "status": log_entry.status,
-                "code": log_entry.code,
-                "milliseconds": round(seconds * 1000, 3),
-                "bytes_in": log_entry.bytes_in,
-                "bytes_out": log_entry.bytes_out,
-                "tokens": log_entry.tokens,
-                "tokenizer": log_entry.tokenizer,
-                "key": log_entry.key,
-                "client": log_entry.client,
-                "request_id": trace.get(b"x-request-id", b"").decode("ascii"),
-                "traceparent": trace.get(b"traceparent", b"").decode("ascii"),
-            },
-            separators=(",", ":"),
-        )
-        + "\n"
-    )
+    fields = {
+        "method": log_entry.method,
+        "route": log_entry.route,
+        "status": log_entry.status,
+        "code": log_entry.code,
+        "milliseconds": round(seconds * 1000, 3),
+        "bytes_in": log_entry.bytes_in,
+        "bytes_out": log_entry.bytes_out,
+        "tokens": log_entry.tokens,
+        "tokenizer": log_entry.tokenizer,
+        "key": log_entry.key,
+        "client": log_entry.client,
+        "request_id": trace.get(b"x-request-id", b"").decode("ascii"),
+        "traceparent": trace.get(b"traceparent", b"").decode("ascii"),
+    }
+    return json_line(at, fields)

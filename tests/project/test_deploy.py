@@ -79,11 +79,13 @@ def test_every_query_asks_for_series_and_labels_that_the_server_has(query: str, 
     assert grouped <= set().union(*(series[selector.name] for selector in found)) | TARGET
 
 
-def containers(name: str) -> Iterator[dict[str, Any]]:
+def containers(name: str) -> Iterator[tuple[dict[str, Any], set[str]]]:
+    """Find the containers of tokd, each with the volumes of its pod."""
     for document in documents(name):
         spec = document.get("spec", {})
         spec = spec.get("template", {}).get("spec", spec)
-        yield from (each for each in spec.get("containers", ()) if each["image"].startswith("tokd:"))
+        volumes = {each["name"] for each in spec.get("volumes", ())}
+        yield from ((each, volumes) for each in spec.get("containers", ()) if each["image"].startswith("tokd:"))
 
 
 def known(words: list[str]) -> None:
@@ -94,7 +96,7 @@ def known(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.30", kubernetes_validate.latest_version()])
-@pytest.mark.parametrize("name", ["autoscaling.yaml", "kubernetes.yaml", "sidecar.yaml"])
+@pytest.mark.parametrize("name", ["autoscaling.yaml", "kubernetes.yaml", "sidecar.yaml", "tokenizers.yaml"])
 def test_manifests_are_what_the_schemas_of_kubernetes_want(name: str, version: str) -> None:
     for document in documents(name):
         kubernetes_validate.validate(document, version, strict=True)
@@ -122,18 +124,16 @@ def variables(names: list[str]) -> None:
     assert set(names) <= fields
 
 
-@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml"])
+@pytest.mark.parametrize("name", ["kubernetes.yaml", "sidecar.yaml", "tokenizers.yaml"])
 def test_containers_have_options_variables_and_the_version_of_the_server(name: str) -> None:
     found = list(containers(name))
     assert found
-    for container in found:
+    for container, volumes in found:
         known(container.get("command", ["tokd", "serve", "--host", "0.0.0.0"]) + container.get("args", []))
         variables([each["name"] for each in container.get("env", ())])
         assert container["image"] == f"tokd:{tokenizer_core.VERSION}"
-        assert container["resources"]["limits"]["memory"]
-        mounted = {each["name"] for each in container["volumeMounts"]}
-        spec = documents(name)[0]["spec"]
-        assert mounted <= {each["name"] for each in spec.get("template", {}).get("spec", spec)["volumes"]}
+        assert {"cpu", "memory"} <= set(container["resources"]["limits"])
+        assert {each["name"] for each in container["volumeMounts"]} <= volumes
 
 
 def test_probes_ask_routes_and_the_pod_ends_after_its_drain() -> None:

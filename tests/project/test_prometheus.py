@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -20,12 +21,18 @@ from tests.support.server import Server, running, written
 from tests.support.waiting import until
 
 PROMETHEUS = shutil.which("prometheus")
+PROMTOOL = shutil.which("promtool")
 LISTENS = re.compile(rb"Listening on\" address=([0-9.]+:[0-9]+)")
 
 
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, httpx.Client]]:
-    """Run a server and Prometheus, with the configuration of the compose file but for the address and the pace."""
+@pytest.fixture(scope="module", params=["tokd", "kubernetes-pods"])
+def watched(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, httpx.Client]]:
+    """Run a server and Prometheus, with the configuration of the compose file but for the address and the pace.
+
+    The job is called as there, and as where pods are discovered by their annotations.
+    """
     if PROMETHEUS is None:
         pytest.skip("there is no prometheus; apt-get install prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
@@ -33,6 +40,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
     with running(Settings(artifacts=(str(ROOT / "artifacts" / "base"),), port=0, access_log=False)) as server:
         configuration = documents("prometheus.yaml")[0]
         configuration["global"] |= {"scrape_interval": "200ms", "evaluation_interval": "200ms"}
+        configuration["scrape_configs"][0]["job_name"] = request.param
         configuration["scrape_configs"][0]["static_configs"] = [{"targets": [httpx.URL(server.url).netloc.decode()]}]
         (folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration), "utf-8")
         command = [
@@ -80,6 +88,39 @@ def test_no_alert_is_raised_for_a_healthy_server_and_one_is_when_it_is_gone(
     assert len(rules(prometheus)) == len(ALERTS)
     server.stop()
     until(lambda: rules(prometheus)["TokdDown"] == ("ok", "pending"))
+    until(lambda: rules(prometheus)["TokdMissing"] == ("ok", "pending"))
+
+
+@pytest.mark.process
+def test_a_dead_server_pages_somebody_and_dead_pods_of_others_do_not(tmp_path: Path) -> None:
+    """Prometheus's own tool plays an hour: a tokd and another pod, found by their annotations, die at the same time."""
+    if PROMTOOL is None:
+        pytest.skip("there is no promtool; apt-get install prometheus")
+    pod = 'job="kubernetes-pods", namespace="default"'
+    labels = {"job": "kubernetes-pods", "namespace": "default", "instance": "a:8000", "severity": "page"}
+    down = {"exp_labels": labels, "exp_annotations": {"summary": "a:8000 does not answer /metrics"}}
+    test = {
+        "rule_files": [str(DEPLOY / "alerts.yaml")],
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [
+                    {"series": f'up{{{pod}, instance="a:8000"}}', "values": "1x10 0x60"},
+                    {"series": f'tokd_build_info{{{pod}, instance="a:8000", version="0.1.0"}}', "values": "1x10 stale"},
+                    {"series": f'up{{{pod}, instance="b:80"}}', "values": "1x10 0x60"},
+                ],
+                "alert_rule_test": [
+                    {"eval_time": "9m", "alertname": "TokdDown"},
+                    {"eval_time": "13m", "alertname": "TokdDown", "exp_alerts": [down]},
+                    {"eval_time": "60m", "alertname": "TokdDown", "exp_alerts": [down]},
+                    {"eval_time": "9m", "alertname": "TokdMissing"},
+                ],
+            }
+        ],
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test), "utf-8")
+    ran = subprocess.run([PROMTOOL, "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def rules(prometheus: httpx.Client) -> dict[str, tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import Any
 
@@ -12,11 +13,13 @@ from starlette.routing import Route
 
 from service.app import App
 from service.auth import NEEDS, OPEN, Guard, entry, guard, new_key
+from service.auth.route_scopes import ANY_HOST
 from service.errors import ServiceError
 from service.setting_values import InvalidSetting
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
+from tests.support.paths import ROOT
 from tests.support.waiting import until
 
 TEXT = {"text": "the fox"}
@@ -50,6 +53,20 @@ def test_every_route_has_its_need_and_every_need_its_route(make_client: MakeClie
         "/client.d.ts",
         "/playground/{name}",
     }
+
+
+def test_the_pages_list_what_every_route_needs() -> None:
+    keys, compat, named = ((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("keys", "compat", "settings"))
+    rows = {
+        scope: set(re.findall(r"`([^`]+)`", row)) for scope, row in re.findall(r"^\| `(\w+)` \|(.*/.*)$", keys, re.M)
+    }
+    open_paths = set(re.findall(r"`([^`]+)`", re.findall(r"No key is needed for (.*?)\. ", keys, re.S)[0]))
+    assert open_paths == {path for path, need in NEEDS.items() if need is OPEN}
+    for path, need in NEEDS.items():
+        for scope in need:
+            above = {path, *(path[:at] for at, character in enumerate(path) if character == "/")}
+            assert above & rows[scope] or (scope == "encode" and path in compat), (scope, path)
+    assert all(f"`{path}`" in named.partition("## Names of the server")[2].partition("\n\n")[2] for path in ANY_HOST)
 
 
 def test_no_route_answers_without_a_key_but_those_that_are_open(guarded: TestClient) -> None:

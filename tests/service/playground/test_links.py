@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.service.playground.conftest import OpenPage
@@ -33,6 +34,52 @@ def test_the_choices_of_the_view_of_tokens_are_restored(server: Server, open_pag
     expect(again.locator("#token-list .token")).to_have_text(shown)
     expect(again.locator("#framed")).to_be_checked()
     expect(again.locator("#whitespace")).not_to_be_checked()
+
+
+NAMES = ("constructor", "__proto__", "toString", "hasOwnProperty")
+PLACES = (
+    "view={0}",
+    "{0}=1&view=tokens",
+    "view=merges&piece={0}&step={0}&merge={0}",
+    "view=merges&piece=-1&step=-1.5",
+    "view=train&model={0}&pattern={0}&size={0}",
+    "view=chat&chat={0}&mask={0}&labels={0}",
+    'view=chat&chat=[{{"role":"{0}","content":"{0}"}}]',
+    "view=compare&with={0},{0}&compare={0}&tokenizer={0}",
+    "view=audit&tokenizer={0}&special={0}",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_link_that_names_what_every_object_has_opens_a_view(server: Server, open_page: OpenPage, place: str) -> None:
+    for name in NAMES:
+        page = open_page(f"{server.url}/#{place.format(name)}")
+        page.wait_for_load_state("networkidle")
+        expect(page.locator("[role=tabpanel]:visible")).to_have_count(1)
+        expect(page.locator("[role=tab][aria-selected=true]")).to_have_count(1)
+        if "view=train" in place:
+            for field, value in (("#pattern", "cl100k_base"), ("#vocab-size", "512"), ("#model", "bpe")):
+                expect(page.locator(field)).to_have_value(value)
+
+
+def test_a_link_holds_what_its_view_changed_and_no_more(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server.url)
+    page.locator("#text").fill("a secret of mine")
+    for view in ("chat", "merges", "train", "audit", "compare"):
+        page.locator(f"#tab-{view}").click()
+        page.wait_for_load_state("networkidle")
+        expect(page).to_have_url(f"{server.url}/#view={view}")
+    page.get_by_role("checkbox", name="bare").uncheck()
+    expect(page).to_have_url(f"{server.url}/#view=compare&with=base,framed")
+    # The tab itself knows the rest.
+    page.reload()
+    page.locator("#tab-tokens").click()
+    expect(page.locator("#text")).to_have_value("a secret of mine")
+    expect(page).to_have_url(f"{server.url}/#view=tokens&text=a+secret+of+mine")
+    page.locator("#text").fill("")
+    again = open_page(link(page, "text"))
+    expect(again.locator("#numbers dd").first).to_have_text("0")
+    expect(again.locator("#text")).to_have_value("")
 
 
 def test_a_step_of_a_piece_is_restored(server: Server, open_page: OpenPage) -> None:

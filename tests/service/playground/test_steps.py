@@ -86,3 +86,25 @@ def test_the_longest_matches_of_a_word_are_gone_through(stepping: Server, open_p
     page.get_by_role("button", name="hug pug pun bun hugs").click()
     page.get_by_role("button", name="Last").click()
     expect(page.locator("#step-told")).to_have_text("no entry goes on: the whole word is unknown")
+
+
+def test_unknown_text_is_marked_and_never_drawn_as_cheap(stepping: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{stepping.url}/#view=compare")
+    page.locator("#compare-text").fill("low สวัสดี")
+    columns = page.locator("#compare-columns article")
+    expect(columns.last.locator(".token")).to_have_count(2)
+    expect(columns.last.locator(".unknown")).to_have_text("สวัสดี")
+    expect(columns.last.locator(".hint")).to_contain_text("2 tokens")
+    expect(columns.last.locator(".lost")).to_have_text("60 % of the characters are unknown")
+    # A number that says nothing is none to compare with.
+    expect(columns.first.locator(".hint")).not_to_contain_text("more than the fewest")
+    thai = page.locator("#fertility .group", has_text="thai").locator(".line")
+    expect(thai.last).to_contain_text("*, ")
+    expect(thai.last).to_contain_text("% unknown")
+    expect(thai.last.locator(".bar")).to_have_count(0)
+    expect(page.locator("#fertility .hint")).to_contain_text("say nothing")
+    page.locator("#tokenizer").select_option(label="wordpiece")
+    page.locator("#tab-tokens").click()
+    page.locator("#text").fill("low สวัสดี")
+    expect(page.locator("#numbers")).to_contain_text("of them unknown")
+    expect(page.locator("#token-list .unknown")).to_have_text("สวัสดี")

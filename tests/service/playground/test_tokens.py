@@ -31,7 +31,7 @@ def test_what_is_typed_is_shown_in_tokens(server: Server, open_page: OpenPage) -
     page.locator("#text").fill("")
     page.locator("#text").press_sequentially("Hello, world")
     tokens_are(page, 3)
-    assert shown(page) == ["Hello", ",", "·world"]
+    assert shown(page) == ["Hello", ",", "␣world"]
     assert page.locator("#ids").input_value() == "13692 11 6548"
 
 
@@ -119,7 +119,7 @@ def test_hostile_text_is_shown_as_text(server: Server, open_page: OpenPage, name
     assert page.title() == "tokd"
     assert page.locator("#token-list img, #token-list script").count() == 0
     if name == "markup":
-        assert "".join(shown(page)).replace("·", " ") == text
+        assert "".join(shown(page)).replace("␣", " ") == text
     if name == "direction":
         assert "U+202E" in page.locator("#token-list").inner_text()
     assert page.locator("#token-list").bounding_box()["height"] < 700  # type: ignore[index]
@@ -184,7 +184,7 @@ def test_a_late_answer_is_dropped(server: Server, open_page: OpenPage) -> None:
         route.continue_()
     tokens_are(page, 3)
     page.wait_for_timeout(300)
-    assert shown(page) == ["Hello", ",", "·world"]
+    assert shown(page) == ["Hello", ",", "␣world"]
 
 
 def test_a_megabyte_stays_usable_because_only_what_is_seen_is_drawn(server: Server, open_page: OpenPage) -> None:

@@ -289,6 +289,35 @@ def test_a_narrow_window_needs_no_scrolling_aside(server: Server, open_page: Ope
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_the_first_token_is_seen_on_a_phone_and_before_the_figures(server: Server, open_page: OpenPage) -> None:
+    page = open_page(server.url, viewport={"width": 360, "height": 640})
+    first = page.locator("#token-list .token").first
+    expect(first).to_be_in_viewport(ratio=1)
+    assert first.bounding_box()["y"] < page.locator("#numbers").bounding_box()["y"]  # type: ignore[index]
+    assert "A token is" in page.locator("#tokens").inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 900, 1200])
+def test_no_tab_moves_when_another_is_chosen(server: Server, open_page: OpenPage, width: int) -> None:
+    page = open_page(server.url, viewport={"width": width, "height": 700})
+    page.wait_for_load_state("networkidle")
+    places = set()
+    for view in VIEWS:
+        page.locator(f"#tab-{view}").click()
+        expect(page.locator(f"#tab-{view}")).to_have_attribute("aria-selected", "true")
+        page.wait_for_load_state("networkidle")
+        places.add(str([tab.bounding_box() for tab in page.locator("[role=tab]").all()]))
+    assert len(places) == 1
+
+
+def test_a_small_corpus_is_offered_and_can_be_trained_on(server: Server, open_page: OpenPage) -> None:
+    page = open_page(f"{server.url}/#view=train")
+    page.get_by_role("button", name="Take a small corpus").click()
+    expect(page.locator("#corpus")).to_have_value(re.compile("^All human beings"))
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#job-result")).to_contain_text("512 tokens, ")
+
+
 def test_a_server_that_comes_back_is_found_again(server: Server, open_page: OpenPage) -> None:
     page = open_page(server.url, refusals=True)
     page.context.set_offline(True)

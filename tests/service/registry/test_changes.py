@@ -158,6 +158,30 @@ def test_a_watched_directory_is_followed(make_client: MakeClient, sources: Path,
     assert ids_of(client, "seen") == "tokenizer_not_found"
 
 
+def test_a_watched_directory_may_hold_what_is_served_anyway(
+    make_client: MakeClient, sources: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As ``tokd serve --watch artifacts`` does, whose directory jobs publish into as well."""
+    watched = tmp_path / "artifacts"
+    one = Tokenizer.open(sources / "one")
+    one.save(watched / "base", name="base")
+    one.save(watched / "copy", name="base")
+    (watched / "link").symlink_to(watched / "base")
+    Tokenizer.open(sources / "two").save(watched / "mine", name="mine")
+    # Two of jobs without names, whose hashes are secrets.
+    for digit in "ab":
+        Tokenizer.open(sources / "two").save(watched / (digit * 64), name="tokenizer")
+    client = make_client(artifacts=(str(watched / "base"),), watch=str(tmp_path / "artifacts" / ".." / "artifacts"))
+    served = [each["name"] for each in client.get("/tokenizers").json()["tokenizers"]]
+    assert served == ["base", "mine"]
+    assert caplog.records == []
+    Tokenizer.open(sources / "two").save(watched / "other", name="base")
+    app_of(client).exchange.follow()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}/artifacts/../artifacts/other is not served: another tokenizer is called 'base'"
+    ]
+
+
 def test_a_name_in_none_of_many_newer_states_is_unknown(changing: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     # As where tokenizers come and go faster than a request looks.
     monkeypatch.setattr(state_of(changing).registry, "_newer", lambda: lambda: None)
