@@ -701,6 +701,12 @@ def portable_pattern(pattern: str) -> str:
         InvalidArtifact: ``invalid_pattern``: it does not compile, or cannot be written so.
     """
 
+def core_count() -> int:
+    """Return how many cores this process may use.
+
+    They are those that it may run on, and no more than the limits of the control groups around it leave.
+    """
+
 def learn_unigram(
     counts: PieceCounts,
     sizes: Sequence[int],
