@@ -136,7 +136,9 @@ class TextRequest(Request):
         "encodes it as ordinary text, `parse` makes it the token it names.",
     )
     add_special_tokens: bool = Field(
-        True, description="Put what the tokenizer puts around a text, such as a beginning-of-text token."
+        True,
+        description="Put what the tokenizer puts around a text, such as a beginning-of-text token. The library's "
+        "`encode` and the command do not by default.",
     )
 
     def heavy(self) -> bool:
