@@ -32,10 +32,14 @@ def hook(event, arguments):
             raise FileNotFoundError(2, "no such file or directory", arguments[0])
     if event == "ctypes.dlsym" and arguments[1] == "renameat2":
         raise AttributeError(arguments[1])
-    if event == "import" and arguments[0] in missing:
-        raise ModuleNotFoundError(f"No module named {arguments[0]!r}", name=arguments[0])
+
+class Missing:
+    def find_spec(name, path, target=None):
+        if name in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.addaudithook(hook)
+sys.meta_path.insert(0, Missing)
 for module, name in (each.split(".") for each in missing if "." in each):
     delattr(sys.modules[module], name)
 """
@@ -78,7 +82,7 @@ def test_commands_do_without_what_linux_alone_has(elsewhere: Run, tmp_path: Path
         ("pack", corpus, "-t", own, "-o", tmp_path / "packs", "--length", 16, "--format", "nanogpt", "--no-eos"),
         ("export", own, "-o", tmp_path / "export", "--format", "huggingface"),
         ("import", tmp_path / "export", "-o", tmp_path / "again"),
-        ("key", "new", "--name", "a"),
+        ("key", "new", "--name", "a", "--scope", "admin"),
     ):
         done = elsewhere(*arguments)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), (arguments, done.stderr)
