@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.contenders import CONTENDERS, OPENINGS
 from benchmarks.report import OURS, row
-from service.cli import chart
+from service.reports import chart
 
 SMALL = ("small 200", "small 1,000", "small 8,000")
 GROUPS = (("cold", "warm"), SMALL, ("batch", "count"), ("decode", "decode to bytes", "offsets"))

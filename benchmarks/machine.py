@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from pathlib import Path
 
@@ -39,8 +38,10 @@ def memory() -> float:
 
 def describe() -> dict[str, object]:
     """Describe cores, processor and Python."""
+    from tokenizer_core import core_count
+
     return {
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": core_count(),
         "cpu": cpu_model(),
         "vectors": vector_units(),
         "system": platform.system(),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import load, machine, report, servers
-from service.cli import chart
+from service.reports import chart
 
 STRETCHES = 10
 CONNECTIONS = 8

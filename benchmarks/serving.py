@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import load, machine, peers, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.servers import VOCABULARY, Server
-from service.cli import chart
+from service.reports import chart
 
 SIZES = {
     "64 B": 64,

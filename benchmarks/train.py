@@ -17,7 +17,7 @@ import zstandard
 from benchmarks import machine, peers, report
 from benchmarks.corpora import data_dir
 from benchmarks.trainers import SEPARATOR, TRAINERS
-from service.cli import chart
+from service.reports import chart
 
 TRUTH = "tokenizers"
 TIME_LIMIT = 600

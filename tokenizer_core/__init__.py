@@ -9,7 +9,15 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, MAX_NBEST, VERSION, Responder, count_json
+from tokenizer_core._kernel import (
+    CACHE_BYTES,
+    MAX_CACHE_BYTES,
+    MAX_NBEST,
+    VERSION,
+    Responder,
+    core_count,
+    count_json,
+)
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
@@ -88,6 +96,7 @@ if TYPE_CHECKING:
     from tokenizer_core.packing.token_files import PackLayout
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
+    from tokenizer_core.spans import length_in
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.token_files.checking import TokenFilesReport, check_token_files
     from tokenizer_core.token_files.claims import ClaimsOf
@@ -256,6 +265,7 @@ __all__ = [
     "check_token_files",
     "compare",
     "continue_chat",
+    "core_count",
     "count_json",
     "counted",
     "did_you_mean",
@@ -264,6 +274,7 @@ __all__ = [
     "fertility",
     "fertility_by_language",
     "is_token_files",
+    "length_in",
     "media_of",
     "overlapping",
     "pack",
@@ -334,6 +345,7 @@ _LATER = {
         "packing.plan": ("MAX_LENGTH", "Method", "Overflow", "PackPlan", "plan_packs"),
         "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
+        "spans": ("length_in",),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),
         "training.entry_settings": (

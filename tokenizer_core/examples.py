@@ -75,7 +75,7 @@ class ExampleEncoder:
         check_flag(add_special_tokens, "add_special_tokens")
         self._tokenizer, self._train_on, self._policy = tokenizer, train_on, special_tokens
         self._prefix = tokenizer.config.prefix_ids if add_special_tokens else ()
-        self._eos, self._eos_is_wanted = _eos_id(tokenizer), eos
+        self._eos, self._eos_is_wanted = tokenizer.eos_id, eos
 
     def encode(self, example: Mapping[str, Any]) -> Encoded:
         """Encode an example.
@@ -176,11 +176,6 @@ def _kind_of(example: Any) -> str:
             field=kinds[1] if kinds else "",
         )
     return kinds[0]
-
-
-def _eos_id(tokenizer: Tokenizer) -> int | None:
-    literal = tokenizer.settings.eos
-    return None if literal is None else tokenizer.special_tokens.get(literal)
 
 
 def _require_all(train_on: TrainedOn, kind: str) -> None:

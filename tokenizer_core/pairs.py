@@ -20,6 +20,7 @@ from tokenizer_core.arguments import check_choice, check_flag, optional_integer
 from tokenizer_core.config import Side, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption, TokdError
 from tokenizer_core.frame import frame_of, pair_frame_of
+from tokenizer_core.spans import length_in
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -40,11 +41,8 @@ class PairOptions(TypedDict, total=False):
     unit: Unit | None
 
 
-Encoded = tuple[Ids, Spans | None]
-"""The ids of one text, and their spans if wanted."""
-
-_NOWHERE = np.zeros((1, 2), np.uint32)
-"""The span of a special token round the text."""
+Encoded = tuple[Ids, Spans | None, int]
+"""The ids of one text, their spans if wanted, and the length of the text in the unit of these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +53,8 @@ class EncodedPair:
         ids: uint32, shape (n,).
         type_ids: uint32, shape (n,); the segments, as the tokenizer's frame numbers them.
         sequence_ids: int8, shape (n,); 0 for the first text, 1 for the second, -1 for special tokens round them.
-        spans: uint32, shape (n, 2), each in its own text; ``None`` unless a unit was asked for.
+        spans: uint32, shape (n, 2), each in its own text; ``None`` unless a unit was asked for. That of a special token
+            round a text is empty, at the end of the text behind which it stands.
         removed: how many ids truncation took of each text.
         removed_spans: the place of those in each text, ``None`` without spans or where none was taken.
     """
@@ -159,10 +158,15 @@ class Framing:
 
     def around(self, *texts: Encoded) -> EncodedPair:
         """Cut the ids of one text or two, with their spans if there are any, and put them into the frame."""
-        lengths = [len(ids) for ids, _ in texts]
+        lengths = [len(ids) for ids, _, _ in texts]
         kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation)
-        cut = [(self._cut(ids, stay), self._cut(spans, stay)) for (ids, spans), stay in zip(texts, kept, strict=True)]
-        rows = [(np.array([id]), _NOWHERE) if sequence < 0 else cut[sequence] for id, sequence in self._items]
+        cut = [
+            (self._cut(ids, stay), self._cut(spans, stay)) for (ids, spans, _), stay in zip(texts, kept, strict=True)
+        ]
+        rows, end = [], 0
+        for id, sequence in self._items:
+            rows.append((np.array([id]), np.full((1, 2), end, np.uint32)) if sequence < 0 else cut[sequence])
+            end = end if sequence < 0 else texts[sequence][2]
         sizes = [len(ids) for ids, _ in rows]
         has_spans = texts[0][1] is not None
         return EncodedPair(
@@ -171,7 +175,7 @@ class Framing:
             np.repeat(self._sequence_ids, sizes),
             np.concatenate([spans for _, spans in rows if spans is not None]) if has_spans else None,
             tuple(length - stay for length, stay in zip(lengths, kept, strict=True)),
-            tuple(self._removed(spans, stay) for (_, spans), stay in zip(texts, kept, strict=True)),
+            tuple(self._removed(spans, stay) for (_, spans, _), stay in zip(texts, kept, strict=True)),
         )
 
     def _cut(self, values: Any, length: int) -> Any:
@@ -225,11 +229,11 @@ def encode_batch(
     def encoded(texts: Sequence[str]) -> list[Encoded]:
         if unit is None:
             ids, ends = pipeline.encode_batch(texts, special_tokens, False, threads)
-            return [(ids[start:end], None) for start, end in pairwise(ends.tolist())]
+            return [(ids[start:end], None, 0) for start, end in pairwise(ends.tolist())]
         rows: list[Encoded] = []
         for row, text in enumerate(texts):
             try:
-                rows.append(pipeline.offsets(text, unit, special_tokens, False))
+                rows.append((*pipeline.offsets(text, unit, special_tokens, False), length_in(text, unit)))
             except TokdError as error:
                 error.place.setdefault("row", row)
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,15 @@ class Offsets:
     spans: npt.NDArray[np.uint32]
     text: str = field(repr=False)
     unit: Unit
+
+    def trimmed(self) -> Offsets:
+        """Leave white space at both ends of tokens out of their spans, as ``trim_offsets`` of RoBERTa's does.
+
+        A token of white space alone has an empty span then, at its end.
+        """
+        from tokenizer_core.spans import trimmed
+
+        return replace(self, spans=trimmed(self.spans, self.text, self.unit))
 
     def _repr_html_(self) -> str:
         from tokenizer_core.token_html import shown_tokens

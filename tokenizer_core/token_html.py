@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokenizer_core.spans import edges
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -105,12 +107,9 @@ def _characters(text: str, spans: Numbers, unit: Unit) -> list[list[int]]:
         found: list[list[int]] = spans.tolist()
         return found
     # No character is shorter than one unit, so the rest of a long text need not be looked at.
-    points = np.frombuffer(text[: int(spans.max())].encode("utf-32-le"), np.uint32)
-    wide = [1 << 16] if unit == "utf16" else [1 << 7, 1 << 11, 1 << 16]
-    sizes = 1 + sum((points >= least).astype(np.int64) for least in wide)
-    edges = np.concatenate(([0], np.cumsum(sizes)))
-    starts = np.searchsorted(edges, spans[:, 0], side="right") - 1
-    pairs: list[list[int]] = np.stack((starts, np.searchsorted(edges, spans[:, 1])), axis=1).tolist()
+    places = edges(text[: int(spans.max())], unit)
+    starts = np.searchsorted(places, spans[:, 0], side="right") - 1
+    pairs: list[list[int]] = np.stack((starts, np.searchsorted(places, spans[:, 1])), axis=1).tolist()
     return pairs
 
 

@@ -163,6 +163,7 @@ class Tokenizer(TokenizerFacts):
         """Encode many texts over ``threads`` threads, by default one a core; ids do not depend on how many.
 
         Args:
+            add_special_tokens: as of ``encode``, false by default; true on routes and in ``encode_pair``.
             sampling: as of ``encode``; each text draws for itself, by the seed and its row.
 
         Raises:
@@ -193,7 +194,11 @@ class Tokenizer(TokenizerFacts):
         special_tokens: SpecialTokens = "reject",
         add_special_tokens: bool = False,
     ) -> Offsets:
-        """Encode a text with the span of every id in the text as it was given, through any normalizer."""
+        """Encode a text with the span of every id in the text as it was given, through any normalizer.
+
+        Args:
+            add_special_tokens: as of ``encode``, false by default; true on routes and in ``encode_pair``.
+        """
         return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens), text, unit)
 
     def encode_pair(self, text: str, text_pair: str | None, **options: Unpack[PairOptions]) -> EncodedPair:
@@ -201,7 +206,7 @@ class Tokenizer(TokenizerFacts):
 
         Args:
             special_tokens: as of ``encode``.
-            add_special_tokens: put the frame of a pair around the texts; true by default.
+            add_special_tokens: put the frame of a pair around the texts; true by default, unlike in ``encode``.
             max_length: the most ids, special tokens included; what is over is cut from the texts.
             truncation: which text is cut: ids from whichever is longer (``"longest_first"``), or those of one alone.
             truncation_side: the end of a text that is cut; by default the tokenizer's own.

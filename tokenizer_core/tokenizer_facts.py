@@ -123,6 +123,12 @@ class TokenizerFacts(Codec):
         return frozenset(self.special_tokens.values())
 
     @property
+    def eos_id(self) -> int | None:
+        """The end-of-text token, or ``None`` if there is none."""
+        literal = self.settings.eos
+        return None if literal is None else self.special_tokens.get(literal)
+
+    @property
     def pad_id(self) -> int | None:
         """The id that fills padding, or ``None`` where the tokenizer names none."""
         literal = self.settings.pad

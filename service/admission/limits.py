@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +16,7 @@ from service.admission.threads import Threads, saturated
 from service.errors import ServiceError
 from service.request_log import LogEntry
 from service.settings import Settings
+from tokenizer_core import core_count
 
 T = TypeVar("T")
 
@@ -31,11 +30,6 @@ milliseconds of the event loop: too much for what is refused then, and for the s
 
 LINGER_SECONDS = 2.0
 """Time to read and drop the rest of a refused body: without it the caller sees a broken connection, not the answer."""
-
-
-def _cores() -> int:
-    """Return how many cores this process may run on, which a container or ``taskset`` may have bounded."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 class Disconnected(Exception):
@@ -59,7 +53,7 @@ class Limits:
         self.turn = Turn()
         self.is_draining = False
         self._holding = threading.Lock()
-        self.threads = settings.threads or _cores()
+        self.threads = settings.threads or core_count()
         self._shared: dict[str, asyncio.Task[None]] = {}
         self._work = Threads(
             self.threads,

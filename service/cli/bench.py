@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
             f"python -m benchmarks {args.benchmark}"
         )
         raise CommandError("no_checkout", message)
+    if not hasattr(os, "sched_setaffinity"):
+        message = f"`bench {args.benchmark}` holds programs to cores, and reads /proc; run it on Linux"
+        raise CommandError("unsupported_system", message)
     texts = [str(Path(text).absolute()) for text in args.texts]
     command = [sys.executable, "-m", "benchmarks", args.benchmark, *(["--short"] if args.short else []), *texts]
     return subprocess.run(command, cwd=ROOT, check=False).returncode

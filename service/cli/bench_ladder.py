@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from service.cli import chart
 from service.cli.options import Parser, whole_number
 from service.cli.streams import CommandError, note, printable, usage, write_json, write_line, write_report
+from service.reports import chart
 from tokenizer_core import InvalidCorpus, TieBreak, sample_corpus
 
 CLIMB = "tokenizer_core.reference.trainers.climb"

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from service.cli import chart
 from service.cli.options import Parser, place, whole_number
 from service.cli.streams import create, excerpt, printable, require_absent, usage, write_json, write_line
 from service.cli.table import folded, terminal_room
+from service.reports import chart
+from service.reports.fertility import MARK, MARK_MEANS, MARKED, TOKENS_A_WORD
 from tokenizer_core import MAX_COMPARED, Comparison, Files, TextCost, Tokenizer, compare, sample_corpus
 
 SAMPLE = 4 << 20
@@ -17,14 +18,6 @@ SAMPLE = 4 << 20
 
 SHOWN = 3
 """Tokens of a list that the text shows; ``--json`` has all of them."""
-
-MARK, MARKED = "*", 0.01
-"""What stands behind a number if so many of the characters become the unknown token, or more."""
-
-MARK_MEANS = f"{MARK} {MARKED:.0%} of the characters or more become the unknown token, which says nothing"
-
-TOKENS_A_WORD = "tokens a word; fewer cost less (no dot: text is unknown)"
-"""The axis of the chart."""
 
 NOTHING = "-"
 

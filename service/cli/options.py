@@ -92,7 +92,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--add-special-tokens",
         action="store_true",
-        help="put the tokenizer's own special tokens round the text",
+        help="put the tokenizer's own special tokens round the text, as routes do by default",
     )
 
 

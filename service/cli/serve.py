@@ -12,6 +12,7 @@ from typing import Any
 
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import CommandError, reason
+from service.cli.system import SERVER, require_system
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags, source_of
 from tokenizer_core import ArtifactError
@@ -31,6 +32,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the settings and serve until told to stop."""
+    require_system("serve", SERVER)
     try:
         # The variables as they are now: several processes are handed their settings by one, which would go first later.
         load = partial(Settings.load, dict(os.environ), flags=vars(args))

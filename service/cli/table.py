@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-import unicodedata
 from collections.abc import Sequence
+
+from service.reports.chart import is_mark, is_wide
 
 GAP = "  "
 
@@ -13,16 +14,6 @@ GAP = "  "
 def columns(text: str) -> int:
     """Return the columns of a terminal that a text takes: two for an ideograph, none for a combining mark."""
     return sum(_columns_of(character) for character in text)
-
-
-def is_wide(character: str) -> bool:
-    """Whether a character is as wide as two others: ideographs, kana, Hangul, most emoji."""
-    return unicodedata.east_asian_width(character) in "WF"
-
-
-def is_mark(character: str) -> bool:
-    """Whether a character takes no room of its own."""
-    return unicodedata.category(character) in ("Mn", "Me", "Cf")
 
 
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:

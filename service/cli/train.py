@@ -33,6 +33,7 @@ from service.cli.streams import (
     write_report,
 )
 from service.cli.train_settings import add_flags, checked, given
+from service.reports.training import document as document_of
 from tokenizer_core import EmptyCorpus, Recipe, TokdError, Tokenizer, TrainingReport, TrainingRun
 
 RECIPE = "recipe.json"
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         except (KeyboardInterrupt, Stopped) as error:
             note(f"tokd: stopped; the same command with --resume goes on from {work}")
             return 143 if isinstance(error, Stopped) else 130
-        document = train_report.document(tokenizer, report, bar.seconds, evaluation)
+        document = document_of(tokenizer, report, bar.seconds, evaluation.measure(tokenizer), evaluation.against)
         write_report(folder, train_report.files(document))
         shutil.rmtree(work, ignore_errors=True)
     if args.json:

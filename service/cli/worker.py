@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from service.cli.options import Parser, refused_setting
+from service.cli.system import WORKER, require_system
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags
 
@@ -23,6 +24,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the settings and work until told to stop."""
+    require_system("worker", WORKER)
     # Only this command and the server need the database's library.
     from service.jobs.worker import run as work
     from service.log_lines import configure_logging

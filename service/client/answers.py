@@ -173,7 +173,7 @@ class Job(AnyJob):
     """A training job as it was when the service answered.
 
     Attributes:
-        phase: of a running job, ``counting``, ``merging`` or ``publishing``.
+        phase: of a running job, ``counting``, ``merging`` (``learning`` without merges) or ``publishing``.
         progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         tokenizer: the hash of what it published, or ``None``.
         artifact: its ``tokenizer``, ``name`` and ``href``, and in ``sizes`` these and the ``size`` of each other size.

@@ -92,6 +92,7 @@ class OffsetsOptions(TextOptions, total=False):
     """The options of ``offsets``."""
 
     unit: Unit
+    trim_offsets: bool
     tokens: bool
 
 

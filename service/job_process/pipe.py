@@ -88,9 +88,9 @@ class MessageWriter:
         while data:
             data = data[os.write(self._descriptor, data) :]
 
-    def phase(self, phase: str) -> None:
+    def phase(self, phase: str, **facts: Any) -> None:
         """Say that a phase begins."""
-        self.send(phase=phase)
+        self.send(phase=phase, **facts)
 
     def progress(self, **progress: Any) -> None:
         """Say how far the phase is, a few times a second."""

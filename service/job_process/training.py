@@ -10,6 +10,8 @@ from typing import Any
 from service.job_process.pipe import MessageWriter, Watchdog
 from service.job_process.process import bounds, run, without_places
 from service.registry.artifact_dirs import put_into_place
+from service.reports.fertility import fertility
+from service.reports.training import document
 from service.schemas.training import TrainingSettings
 from tokenizer_core import (
     Progress,
@@ -48,7 +50,7 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     )
     messages.phase("counting")
     training.count()
-    messages.phase("merging")
+    messages.phase("merging", unit=training.learns)
     training.merge()
     messages.phase("publishing")
     made = directory / "artifacts"
@@ -57,7 +59,7 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     artifacts = training.publish_under(made)
     # What was written is read again before it is put into place.
     tokenizers = {path: Tokenizer.open(path) for path in set(artifacts)}
-    report = _short(training.report(), order)
+    report = _short(training.report(), order) | _told(tokenizers[artifacts[0]], training.report())
     messages.send(ready=True)
     watchdog.wait_to_publish()
     target = Path(order["target"])
@@ -79,6 +81,12 @@ def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
     tokens = [_shortened(token, TOKEN_CHARACTERS) for token in report.longest_tokens]
     first = [without_places(place, order) for place in report.first_skipped]
     return found | {"longest_tokens": tokens, "first_skipped": first}
+
+
+def _told(tokenizer: Tokenizer, report: TrainingReport) -> dict[str, Any]:
+    """Return what the report of the command has beside: some of the frequencies, what texts cost, and what to do."""
+    made = document(tokenizer, report, {}, fertility([tokenizer]), named=str)
+    return {name: made[name] for name in ("frequencies", "fertility", "advice")}
 
 
 def _shortened(token: str, most: int) -> str:

@@ -235,11 +235,13 @@ class Attempt:
         """Do what a message of the process says; return its outcome if it is the last one."""
         leases, lease = self.context.leases, self.lease
         if (phase := message.get("phase")) is not None:
-            self.progress = self._phase_from = None
+            self._phase_from, unit = None, message.get("unit")
+            # By the unit a phase has its name, from the beginning on.
+            self.progress = JobProgress(0, None, unit) if unit == "tokens" else None
             self._time_left = TimeLeft()
             # A job that was committing when its worker died stays what it is until it is committed.
             if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:
-                self.retry_while_leased(lambda: leases.advance(lease, _PHASES[phase]))
+                self.retry_while_leased(lambda: leases.advance(lease, _PHASES[phase], self.progress))
         elif (progress := message.get("progress")) is not None:
             self.progress = self.with_rate(JobProgress(**progress))
         elif "ready" in message:

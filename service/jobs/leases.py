@@ -107,7 +107,7 @@ class Leases:
             LeaseLost
         """
         begun = time.monotonic()
-        written = None if progress is None else _padded(json.dumps(asdict(progress), ensure_ascii=False))
+        written = _written(progress)
         news = case((JOBS.c.progress.is_distinct_from(written), 1), else_=0)
         kept = (
             update(JOBS)
@@ -123,13 +123,13 @@ class Leases:
                 raise LeaseLost
         return Lease(lease.job, lease.fence, begun + self.seconds)
 
-    def advance(self, lease: Lease, event: Event) -> None:
+    def advance(self, lease: Lease, event: Event, progress: JobProgress | None = None) -> None:
         """Go to the next phase.
 
         Raises:
             LeaseLost
         """
-        self._change(lease, event, progress=None)
+        self._change(lease, event, progress=_written(progress))
 
     def succeed(self, lease: Lease, artifact: Artifact) -> None:
         """End the job: its artifact is in its place.
@@ -191,6 +191,10 @@ class Leases:
         with self.database.write() as connection:
             if connection.execute(changed(event, **values).where(held(lease))).one_or_none() is None:
                 raise LeaseLost
+
+
+def _written(progress: JobProgress | None) -> str | None:
+    return None if progress is None else _padded(json.dumps(asdict(progress), ensure_ascii=False))
 
 
 def _padded(text: str) -> str:

@@ -18,7 +18,7 @@ export interface EncodeRequest extends TextRequest {
   train_on?: "assistant" | "last" | string[]; [option: string]: unknown;
 }
 export interface OffsetsRequest extends TextRequest {
-  unit?: "byte" | "char" | "utf16"; tokens?: boolean; target_spans?: Span[] | Span[][];
+  unit?: "byte" | "char" | "utf16"; trim_offsets?: boolean; tokens?: boolean; target_spans?: Span[] | Span[][];
 }
 export interface Answer { tokenizer: string; [field: string]: unknown }
 export interface Encoded extends Answer {
@@ -41,7 +41,7 @@ export interface TokenizerInfo extends Answer {
 }
 export interface Job {
   id: string; name: string | null; state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
-  phase: "counting" | "merging" | "publishing" | null;
+  phase: "counting" | "merging" | "learning" | "publishing" | null;
   progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null; tokens_per_byte: number | null; newest: string[] } | null;
   error: { code: string; message: string; path: string | null } | null;
   artifact: { tokenizer: string; name: string; href: string; sizes: { size: number; tokenizer: string; name: string; href: string }[] } | null;

@@ -14,13 +14,13 @@ from service.http.response_json import Answer, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.routes.pairs import SequenceIds, encode_pairs, require_pairs
+from service.routes.pairs import SequenceIds, encode_pairs, pairs_of, require_pairs
 from service.routes.texts import Array, offsets_of, require_text, texts_of, token_texts
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
 from service.state import State
-from tokenizer_core import Offsets, overlapping
+from tokenizer_core import EncodedPair, Offsets, Unit, length_in, overlapping
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -54,15 +54,28 @@ def _of_pairs(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
         message = "target_spans are of one text; leave text_pair out, or compare spans and sequence_ids yourself"
         raise ServiceError("invalid_option", message, "target_spans")
     encoded = encode_pairs(loaded, request, 1, unit=request.unit)
+    spans = [pair.spans for pair in encoded]
+    if request.trim_offsets:
+        texts = zip(texts_of(request), pairs_of(request) or (), strict=True)
+        spans = [_trimmed(pair, both, request.unit) for pair, both in zip(encoded, texts, strict=True)]
     fields: dict[str, Iterable[Any]] = {
         "ids": [pair.ids for pair in encoded],
-        "spans": [pair.spans for pair in encoded],
+        "spans": spans,
         "type_ids": [pair.type_ids for pair in encoded],
         "sequence_ids": [SequenceIds(pair.sequence_ids) for pair in encoded],
     }
     if request.tokens:
         fields["tokens"] = (token_texts(loaded.tokenizer, pair.ids) for pair in encoded)
     return write(loaded, request.text, fields, sum(len(pair.ids) for pair in encoded))
+
+
+def _trimmed(pair: EncodedPair, texts: tuple[str, str], unit: Unit) -> Array:
+    """Return the spans of a pair without the white space at their ends."""
+    spans = np.array(pair.spans)
+    for number, text in enumerate(texts):
+        own = pair.sequence_ids == number
+        spans[own] = Offsets(pair.ids[own], spans[own], text, unit).trimmed().spans
+    return spans
 
 
 def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settings) -> Answer:
@@ -85,6 +98,8 @@ def _answer(
     template: str | None = None,
     unused: dict[str, list[list[str]]] | None = None,
 ) -> Answer:
+    if request.trim_offsets:
+        encoded = [each.trimmed() for each in encoded]
     fields: dict[str, Iterable[Any]] = {
         "ids": [each.ids for each in encoded],
         "spans": [each.spans for each in encoded],
@@ -113,7 +128,7 @@ def _targets(request: OffsetsRequest, texts: Sequence[str], *, one: bool) -> lis
             "invalid_value", f"there are {len(texts)} texts and {len(lists)} lists of target spans", "target_spans"
         )
     return [
-        _checked_spans(spans, _length(text, request.unit), "target_spans" if one else f"target_spans[{index}]")
+        _checked_spans(spans, length_in(text, request.unit), "target_spans" if one else f"target_spans[{index}]")
         for index, (spans, text) in enumerate(zip(lists, texts, strict=True))
     ]
 
@@ -128,9 +143,3 @@ def _checked_spans(spans: Any, length: int, path: str) -> Array:
             f"{path}[{bad[0]}]",
         )
     return array
-
-
-def _length(text: str, unit: str) -> int:
-    if unit == "char":
-        return len(text)
-    return len(text.encode("utf-8")) if unit == "byte" else len(text.encode("utf-16-le")) // 2

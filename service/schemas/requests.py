@@ -136,7 +136,9 @@ class TextRequest(Request):
         "encodes it as ordinary text, `parse` makes it the token it names.",
     )
     add_special_tokens: bool = Field(
-        True, description="Put what the tokenizer puts around a text, such as a beginning-of-text token."
+        True,
+        description="Put what the tokenizer puts around a text, such as a beginning-of-text token. The library's "
+        "`encode` and the command do not by default.",
     )
 
     def heavy(self) -> bool:
@@ -360,6 +362,10 @@ class OffsetsRequest(TextOrChatRequest):
     unit: Unit = Field(
         "char", description="What spans count: `byte` of UTF-8, `char` (code points) or `utf16` code units."
     )
+    trim_offsets: bool = Field(
+        False,
+        description="Leave white space at both ends of a token out of its span; that of white space alone is empty.",
+    )
     tokens: bool = Field(False, description="Also return the text of every token.")
     target_spans: Annotated[list[Span] | list[list[Span]] | None, LEFT_TO_RIGHT] = Field(
         None,
@@ -379,8 +385,8 @@ class OffsetsRequest(TextOrChatRequest):
     }
 
     def asks_more(self) -> bool:
-        """Tell whether the text of every token is asked for, or which of them lie in spans."""
-        return self.tokens or self.target_spans is not None
+        """Tell whether the text of every token is asked for, other spans, or which of them lie in spans."""
+        return self.tokens or self.trim_offsets or self.target_spans is not None
 
 
 M = TypeVar("M", bound=RequestBody)

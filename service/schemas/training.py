@@ -209,7 +209,9 @@ class JobSummary(BaseModel):
     id: str
     name: str | None
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    phase: Literal["counting", "merging", "publishing"] | None = Field(description="Of a running job.")
+    phase: Literal["counting", "merging", "learning", "publishing"] | None = Field(
+        description="Of a running job; `learning` is `merging` of a model without merges."
+    )
     progress: JobProgressAnswer | None
     created_at: Time
     started_at: Time | None
@@ -234,6 +236,20 @@ class SizeReportAnswer(BaseModel):
     hash: str = Field(description="Of the tokenizer.")
 
 
+class FertilityAnswer(BaseModel):
+    """What a text costs: two sentences of one of twenty languages."""
+
+    bytes: int
+    characters: int
+    words: int
+    tokens: int
+    per_byte: float = Field(description="Tokens.")
+    per_character: float
+    per_word: float
+    whole_words: float = Field(description="The share of the words that are one token.")
+    unknown: float = Field(description="The share of the characters that become the unknown token.")
+
+
 class JobReport(BaseModel):
     """The report of a run."""
 
@@ -247,14 +263,23 @@ class JobReport(BaseModel):
     longest_piece: int = Field(description="In bytes.")
     skipped: int = Field(description="Lines and rows of the corpus that could not be read and were left out.")
     first_skipped: list[str] = Field(description="What was wrong with the first of them, each with its place.")
-    seconds: float = Field(description="Spent on merging, over all attempts.")
-    timeline: list[tuple[float, int]] = Field(description="Seconds, and merges made by then.")
+    seconds: float = Field(description="From the job's start to its end.")
+    learning_seconds: float = Field(description="Of merging, or learning without merges, over all attempts.")
+    timeline: list[tuple[float, int]] = Field(description="Of these seconds, and merges made by then.")
     curve: list[tuple[int, float]] = Field(
         default_factory=list, description="Merges made, and the tokens a byte of the corpus's pieces with them."
     )
     sizes: list[SizeReportAnswer] = Field(
         default_factory=list, description="The other sizes; all else is of the first."
     )
+    fertility: dict[str, FertilityAnswer | None] = Field(
+        default_factory=dict, description="By text; null where the tokenizer has no tokens for it."
+    )
+    frequencies: list[tuple[int, int]] = Field(
+        default_factory=list, description="Merges, and how often their pairs occurred; some of many."
+    )
+    advice: list[str] = Field(default_factory=list, description="What to do, where the report shows what to mend.")
+    charts: dict[str, str] = Field(default_factory=dict, description="SVG by name.")
 
 
 class JobList(BaseModel):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from tokenizer_core.corpus.documents import Block
@@ -82,33 +83,69 @@ def rows_as_json(source: Source, column: str, others: Sequence[str], meter: Mete
     Raises:
         InvalidCorpus: the file has no such column, or holds what JSON has not.
     """
-    arrow, parquet = needed("pyarrow", "parquet"), needed("pyarrow.parquet", "parquet")
     row = 0
-    with failures(source, arrow.ArrowException), source.open() as file:
-        table = parquet.ParquetFile(file)
-        names = table.schema_arrow.names
-        check_column(names, column, source.name)
-        chosen = [name for name in (column, *others) if name in names]
-        for batch in table.iter_batches(batch_size=_ROWS, columns=chosen):
-            texts = []
-            for value in batch.to_pylist():
-                try:
-                    texts.append(json.dumps({name: value[name] for name in chosen}, ensure_ascii=False))
-                except TypeError as error:
-                    at = row + len(texts)
-                    message = f"row {at} of {source.name} holds what is no JSON: {error}"
-                    raise InvalidCorpus(message, file=source.name, row=at) from None
-            meter.unpack(sum(map(len, texts)))
-            yield Block(source, texts, row)
-            row += len(texts)
+    for rows in _rows(source, column, others):
+        texts = []
+        for value in rows:
+            try:
+                texts.append(json.dumps(value, ensure_ascii=False))
+            except TypeError as error:
+                at = row + len(texts)
+                message = f"row {at} of {source.name} holds what is no JSON: {error}"
+                raise InvalidCorpus(message, file=source.name, row=at) from None
+        meter.unpack(sum(map(len, texts)))
+        yield Block(source, texts, row)
+        row += len(texts)
     meter.bytes += source.size or 0
 
 
 def _of_rows(source: Source) -> Iterator[Example]:
+    for number, value in enumerate(chain.from_iterable(_rows(source))):
+        yield Example(value, source.name, "row", number)
+
+
+def _rows(source: Source, column: str | None = None, others: Sequence[str] = ()) -> Iterator[list[dict[str, Any]]]:
+    """Read the rows of a Parquet file, some at a time: all columns, or one and those of ``others`` that are there."""
     arrow, parquet = needed("pyarrow", "parquet"), needed("pyarrow.parquet", "parquet")
-    number = 0
     with failures(source, arrow.ArrowException), source.open() as file:
-        for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS):
-            for value in batch.to_pylist():
-                yield Example(value, source.name, "row", number)
-                number += 1
+        table = parquet.ParquetFile(file)
+        chosen = None
+        if column is not None:
+            names = table.schema_arrow.names
+            check_column(names, column, source.name)
+            chosen = [name for name in (column, *others) if name in names]
+        for batch in table.iter_batches(batch_size=_ROWS, columns=chosen):
+            value_of = _reader(arrow.struct(batch.schema), arrow.types)
+            try:
+                rows = [value_of(row) for row in batch.to_pylist()]
+            except ValueError as error:
+                raise InvalidCorpus(
+                    f"{source.name} has an object with a key twice: {error}", file=source.name
+                ) from None
+            yield rows
+
+
+def _reader(kind: Any, types: Any) -> Callable[[Any], Any]:
+    """Return what makes JSON of a value that pyarrow made of this type; ``types`` are pyarrow's.
+
+    A member of a struct that is null is left out. All structs of a column have the members of all of them, so a null
+    says that its object never had the member. Items of lists and values of maps have no such reason to be null.
+    """
+    if types.is_struct(kind):
+        members = {field.name: _reader(field.type, types) for field in kind}
+        return lambda value: value and {name: members[name](item) for name, item in value.items() if item is not None}
+    if types.is_map(kind):
+        of_item = _reader(kind.item_type, types)
+        return lambda value: None if value is None else _object_of_pairs([(key, of_item(item)) for key, item in value])
+    value_type = getattr(kind, "value_type", None)
+    if value_type is None or types.is_dictionary(kind) or not types.is_nested(value_type):
+        return lambda value: value
+    of_value = _reader(value_type, types)
+    return lambda value: value and [of_value(item) for item in value]
+
+
+def _object_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"a map with {len(pairs)} entries has {len(found)} keys")
+    return found

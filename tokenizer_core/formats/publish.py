@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -57,9 +56,9 @@ def _put(fresh: Path, path: Path, check_replaced: Callable[[Path], None]) -> Non
 
 def _rename(source: Path, target: Path, flag: int) -> bool:
     """Rename with one of Linux's flags; return whether it could be done as the flag asks."""
-    if sys.platform != "linux":
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
         return _rename_portably(source, target, flag)
-    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     if renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag) == 0:
         return True
     code = ctypes.get_errno()

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
+
 from tokenizer_core.arguments import check_choice, check_flag, place_of
 from tokenizer_core.atomic_files import sweep
 from tokenizer_core.corpus.examples import examples as examples_of
@@ -86,7 +88,7 @@ def pack_files(
     files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
     if files.on_error == "skip":
         raise InvalidOption('packing stops at an error; on_error="skip" is for training', field="corpus")
-    packer, rows = _Packer(tokenizer, length, options), RowBuilder()
+    packer, rows = _Packer(tokenizer, length, options, keeps_ends=layout is not None), RowBuilder()
     found = sources(files)
     for source in found:
         stamp = source.stamp()
@@ -122,19 +124,24 @@ def _described(length: int, options: PackOptions) -> dict[str, Any]:
 class _Packer:
     """Encodes and packs as options say.
 
+    Args:
+        keeps_ends: end the parts of a cut example with the end-of-text token, if the example ends with one: trainers of
+            token files look for it.
+
     Raises:
         InvalidOption: before anything is read.
     """
 
-    def __init__(self, tokenizer: Tokenizer, length: int, options: PackOptions) -> None:
+    def __init__(self, tokenizer: Tokenizer, length: int, options: PackOptions, *, keeps_ends: bool = False) -> None:
         self._pad = options.get("pad", False)
         check_flag(self._pad, "pad")
         named = {name: options[name] for name in _OF_PLAN if name in options}  # type: ignore[literal-required]
         self._plan: Callable[[Any], PackPlan] = lambda lengths: plan_packs(lengths, length, **named)
         self._plan([])
-        self._length = length if options.get("overflow", "error") == "error" else None
-        if options.get("method") == "wrapped":
-            self._length = None
+        # Wrapped rows stand end to end: no row is too long, and what is cut goes on behind the cut.
+        self._overflow = None if options.get("method") == "wrapped" else options.get("overflow", "error")
+        self._length = length
+        self._eos = tokenizer.eos_id if keeps_ends else None
         self._pad_id = tokenizer.pad_id
         if self._pad_id is None and (self._pad or options.get("align", 1) > 1):
             message = "the tokenizer has no pad token, which pad and align need; give it one with with_roles(pad=...)"
@@ -144,16 +151,34 @@ class _Packer:
 
     def encode(self, example: Mapping[str, Any]) -> Encoded:
         """Encode an example; one that is too long is refused here, where its place is known."""
-        encoded = self._encoder.encode(example)
-        if self._length is not None and len(encoded.ids) > self._length:
+        encoded, length = self._encoder.encode(example), self._length
+        if len(encoded.ids) <= length:
+            return encoded
+        if self._overflow == "error":
             raise RowTooLong(
-                f"it has {len(encoded.ids)} tokens, a pack at most {self._length}; split, truncate or drop such rows"
+                f"it has {len(encoded.ids)} tokens, a pack at most {length}; split, truncate or drop such rows"
             )
-        return encoded
+        if self._eos is None or self._eos not in encoded.ids[length - 1 :]:
+            return encoded
+        return _with_ends(encoded, length, self._eos, self._overflow)
 
     def packed(self, rows: TokenRows) -> Packs:
         """Pack what was encoded."""
         return Packs(rows, self._plan(rows.lengths), self._pad_id, self._pad)
+
+
+def _with_ends(encoded: Encoded, length: int, eos: int, overflow: Overflow | None) -> Encoded:
+    """Put the end-of-text token where the plan will cut a row; no model learns to end a text there."""
+    ids, trained = encoded
+    match overflow:
+        case "truncate" if ids[length - 1] != eos:
+            ids, trained = ids.copy(), trained.copy()
+            ids[length - 1], trained[length - 1] = eos, False
+            return Encoded(ids, trained)
+        case "split" if length > 1:
+            places = np.arange(length - 1, len(ids) - 1, length - 1)
+            return Encoded(np.insert(ids, places, eos), np.insert(trained, places, False))
+    return encoded
 
 
 _OF_PLAN = ("method", "overflow", "align", "seed")

@@ -42,8 +42,9 @@ def write_token_files(
     """
     written = LAYOUTS[layout]
     shape = Shape(written.dtype(tokenizer.vocab_size), tokenizer.name, None, is_labeled=True, is_packed=True)
+    eos = tokenizer.eos_id
     with fresh_directory(place) as folder:
-        shards = _write_shards(packs, folder, written, shape, place.name)
+        shards, trained, ends = _write_shards(packs, folder, written, shape, place.name, eos)
         described = [Shard(shard["documents"], shard["tokens"], shard["files"]) for shard in shards]
         for name, data in written.index(described, shape).items():
             replace(folder / name, [data])
@@ -58,9 +59,11 @@ def write_token_files(
             "eos": {"id": None, "place": "none"},
             "messages": None,
             **facts,
+            # Counted, since not only examples end with it: in a chat also turns do, and given ids need not.
+            "end_of_text": None if eos is None else {"id": eos, "tokens": ends},
             "documents": len(packs),
             "tokens": sum(shard["tokens"] for shard in shards),
-            "trained": sum(shard.pop("trained") for shard in shards),
+            "trained": trained,
             "skipped": 0,
             "shards": [shard | {"sources": [{"name": name} for name in sources]} for shard in shards],
         }
@@ -70,28 +73,31 @@ def write_token_files(
     sync_directory(place.parent)
 
 
-def _write_shards(packs: Packs, folder: Path, layout: Layout, shape: Shape, name: str) -> list[dict[str, Any]]:
+def _write_shards(
+    packs: Packs, folder: Path, layout: Layout, shape: Shape, name: str, eos: int | None
+) -> tuple[list[dict[str, Any]], int, int]:
+    """Write the shards; return what the manifest says of them, the tokens that are trained on, and those of ``eos``."""
     outputs = Outputs(lambda piece, suffix: fresh_file(folder / f"{piece}{suffix}"))
     outputs.sources.append(name)
     try:
-        sink, first, trained = layout.sink(outputs, shape), 0, 0
+        sink = layout.sink(outputs, shape)
+        first = trained = ends = 0
         for block in packs.blocks():
             batch = _batch(block, shape, first)
             sink.take(batch)
             first += len(block)
             trained += batch.trained.count(1)
+            ends += int(np.count_nonzero(block.input_ids == eos))
         sink.finish()
         shards: list[dict[str, Any]] = []
         for number, piece in enumerate(outputs.pieces):
             for suffix, facts in piece.files.items():
                 facts["name"] = layout.name(number, len(outputs.pieces), suffix)
                 Path(facts.pop("path")).rename(folder / facts["name"])
-            shards.append({"documents": piece.documents, "tokens": piece.tokens, "files": piece.files, "trained": 0})
-        if shards:
-            shards[0]["trained"] = trained
+            shards.append({"documents": piece.documents, "tokens": piece.tokens, "files": piece.files})
     finally:
         outputs.discard()
-    return shards
+    return shards, trained, ends
 
 
 def _batch(block: PackBlock, shape: Shape, first: int) -> Batch:

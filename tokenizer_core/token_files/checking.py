@@ -64,6 +64,8 @@ def check_token_files(
         checks.take(shard)
     if files.layout not in _WITHOUT_EMPTY and checks.documents != files.documents and checks.has_borders:
         checks.problems.append(f"{checks.documents} documents were read, not {files.documents}")
+    if checks.ends != (wanted := checks.end_of_text["tokens"]) and not checks.problems:
+        checks.problems.append(f"{checks.ends} end-of-text tokens were read, not {wanted}")
     if checks.tokens != files.tokens:
         checks.problems.append(f"{checks.tokens} tokens were read, not {files.tokens}")
     return TokenFilesReport(files, tuple(checks.problems), checks.documents, checks.tokens, checks.sampled)
@@ -81,8 +83,10 @@ class _Checks:
         is_ambiguous = self._shape.is_labeled and files.manifest["special_tokens"] == "text"
         # The ids of a pack are those of several texts.
         self._most = 0 if is_ambiguous or self._shape.is_packed else sample
+        # Only packs are so described: of other documents each is looked at.
+        self.end_of_text = files.manifest.get("end_of_text") or {"id": -1, "tokens": 0}
         self.problems: list[str] = []
-        self.documents = self.tokens = self.sampled = 0
+        self.documents = self.tokens = self.sampled = self.ends = 0
 
     def take(self, shard: Shard) -> None:
         before = len(self.problems)
@@ -96,6 +100,7 @@ class _Checks:
         try:
             for ids in self._files.written_by.read(self._files.path, shard, self._shape):
                 tokens += len(ids)
+                self.ends += int(np.count_nonzero(ids == self.end_of_text["id"]))
                 documents += self.has_borders
                 self._ids(ids, name, documents)
         except (OSError, ValueError, LookupError) as error:

@@ -193,8 +193,6 @@ def _end_of_text(tokenizer: Tokenizer, eos: EndOfText, layout: Layout) -> tuple[
     check_choice(eos, EosPlace, "eos")
     if eos == "none":
         return None, "none"
-    literal = tokenizer.parts.settings.eos
-    id = None if literal is None else tokenizer.special_tokens.get(literal)
-    if id is None:
+    if tokenizer.eos_id is None:
         raise InvalidOption('the tokenizer has no end-of-text token; name an id, or eos="none" for none', field="eos")
-    return id, "before" if eos == "before" else "after"
+    return tokenizer.eos_id, "before" if eos == "before" else "after"

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tokenizer_core._kernel import core_count
 from tokenizer_core.arguments import integer_of
 from tokenizer_core.atomic_files import replace, sweep, sync_directory
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
@@ -130,7 +131,7 @@ def encode_corpus(
         messages=messages,
         train_on=train_on,
     )
-    threads = integer_of(threads, "threads", 0) or len(os.sched_getaffinity(0))
+    threads = integer_of(threads, "threads", 0) or core_count()
     memory = integer_of(memory, "memory", 1)
     if os.path.lexists(place) and not (resume or join):
         raise FileExistsError(errno.EEXIST, "it is there already", str(place))

@@ -168,7 +168,8 @@ class HashedFile:
         self._size += len(data)
         self._unsynced += len(data)
         if self._unsynced >= _SYNCED and (self._sync is None or self._sync.done()):
-            self._start_sync(os.fdatasync)
+            # macOS has no ``fdatasync``.
+            self._start_sync(getattr(os, "fdatasync", os.fsync))
 
     def reserve(self, size: int) -> None:
         """Leave room at the beginning for ``patch``."""

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from tokenizer_core.errors import Cancelled
 
-Phase = Literal["counting", "merging", "publishing", "encoding"]
+Phase = Literal["counting", "merging", "learning", "publishing", "encoding"]
 Unit = Literal["bytes", "merges", "tokens", "files"]
 Outcome = TypeVar("Outcome")
 
@@ -26,7 +26,7 @@ class Progress:
     """The progress of a training run.
 
     Attributes:
-        phase: what is being done.
+        phase: what is being done; ``learning`` is ``merging`` of a model without merges.
         done: of the files that are read, or of text where there are none; merges made, or the share of the way to the
             tokens of a model without merges; artifacts written.
         total: of the same; ``None`` when nobody knows.
@@ -108,7 +108,8 @@ class Reporter:
     def merging(self, done: int, total: int, *_: object) -> None:
         """Set how many merges are made, as the kernel calls it; ``check`` is called first."""
         self.check()
-        self.progress = Progress("merging", done, total, self._learns)
+        phase: Phase = "merging" if self._learns == "merges" else "learning"
+        self.progress = Progress(phase, done, total, self._learns)
 
     def report(self) -> None:
         """Report once, whatever the time."""

@@ -35,7 +35,7 @@ class TrainingReport:
         skipped: lines and rows of the corpus that could not be read and were left out.
         first_skipped: what was wrong with the first of them, each with its place.
         longest_piece: bytes of the longest piece.
-        seconds: spent on merging, over all attempts.
+        seconds: spent on merging, or learning, over all attempts.
         timeline: seconds and merges made.
         curve: merges made, and the tokens a byte of the counted pieces with them.
         sizes: the other sizes of the run; all else is told of ``vocab_size``.

@@ -42,7 +42,7 @@ from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned, Merge
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
-from tokenizer_core.training.progress import Progress, Report, Reporter
+from tokenizer_core.training.progress import Progress, Report, Reporter, Unit
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import SizeReport, TrainingReport, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
@@ -135,6 +135,11 @@ class TrainingRun:
         if not self._is_counted:
             self.count()
         self._all_counts().save(path)
+
+    @property
+    def learns(self) -> Unit:
+        """The unit of ``merge``: merges, or tokens of a model without them."""
+        return self._plan.learns
 
     def merge(self) -> None:
         """Learn the merges, after what was learned before; count first if that is not done.

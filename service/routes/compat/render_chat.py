@@ -93,7 +93,7 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
     spans: Any = encoded.spans if body.return_token_offsets else None
     ids = encoded.ids
     if body.add_special_tokens:
-        ids, spans = vllm.framed(loaded, ids, spans)
+        ids, spans = vllm.framed(loaded, ids, spans, len(encoded.rendered.text))
     return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
 
 

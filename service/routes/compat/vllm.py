@@ -188,12 +188,11 @@ def encode_chat(
         raise
 
 
-def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None) -> tuple[Ids, Array | None]:
-    """Return ids with what the tokenizer puts around a text, and their spans, which are empty there."""
+def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None, end: int = 0) -> tuple[Ids, Array | None]:
+    """Return ids with what the tokenizer puts around a text, and their spans: empty ones at 0 and at the text's end."""
     config = loaded.tokenizer.config
     before, after = (np.array(each, np.uint32) for each in (config.prefix_ids, config.suffix_ids))
     if spans is not None:
-        end = spans[-1:, 1:].max(initial=0)
         spans = np.concatenate(
             (np.zeros((len(before), 2), spans.dtype), spans, np.full((len(after), 2), end, spans.dtype))
         )

@@ -17,6 +17,7 @@ from service.errors import ServiceError
 from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.trained_tokenizers import trained_directory
+from service.reports.training import charts
 from service.routes.jobs.access import Access, caller
 from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
@@ -56,8 +57,13 @@ async def job_artifact(request: Request, server: Server, access: Access, id: Job
 
 
 async def job_report(request: Request, access: Access, id: JobId) -> Any:
-    """Tell what the run of a job that has succeeded counted and learned."""
-    return published(await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)).report
+    """Tell what the run of a job that has succeeded counted and learned, what its tokens cost, and what to do."""
+    job = await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)
+    report = published(job).report
+    seconds = round((job.finished_at or 0.0) - (job.started_at or 0.0), 3)
+    # Jobs of earlier versions have numbers alone.
+    drawn = charts({**report, "against": None}) if "fertility" in report else {}
+    return {**report, "learning_seconds": report["seconds"], "seconds": seconds, "charts": drawn}
 
 
 def mount(app: FastAPI, _: State) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -19,7 +17,7 @@ from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
-from tokenizer_core import Responder
+from tokenizer_core import Responder, core_count
 
 
 class Gate:
@@ -190,15 +188,14 @@ def test_what_asks_for_much_leaves_the_event_loop_however_small_it_is(
     assert bool(left) is leaves
 
 
-def test_threads_are_as_many_as_the_cores_that_the_process_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 3, 5}, raising=False)
-
+def test_threads_are_as_many_as_the_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     async def threads(settings: Settings) -> int:
         limits = Limits(settings)
         limits.close()
         return limits.threads
 
+    assert asyncio.run(threads(Settings())) == core_count()
+    monkeypatch.setattr("service.admission.limits.core_count", lambda: 3)
     assert asyncio.run(threads(Settings())) == 3
     assert asyncio.run(threads(Settings(threads=2))) == 2
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from service.cli import chart
+from service.reports import chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from service.cli import chart
 from service.cli.compare import as_text
+from service.reports import chart
 from tests.service.cli.processes import assert_refused, succeed
 from tests.support.tokenizers import write_layout
 from tokenizer_core import Tokenizer, compare

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.cli import main
-from service.cli.train_advice import advice
+from service.reports.advice import advice
 from tokenizer_core import ARTICLE_1
 
 

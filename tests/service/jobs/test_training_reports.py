@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.jobs import JobRequest, JobStore
+import pytest
+
+from service.jobs import JobProgress, JobRequest, JobStore
+from service.jobs.leases import Lease, Leases
+from service.jobs.states import Event
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 
@@ -51,5 +55,36 @@ def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettin
     tokens = artifact.report["longest_tokens"]
     assert [len(token) for token in tokens[-3:]] == [8, 4, 2]
     assert tokens[0] == "ab" * 100 + "..."
+    worker.close()
+    store.close()
+
+
+@SQLITE
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_a_job_without_merges_learns_and_its_report_has_all_that_the_command_tells(
+    make_settings: MakeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    store, worker = JobStore.open(settings := make_settings()), Worker(settings)
+    recipe = {"corpus": {"texts": ["low lower lowest " * 9] * 9}, "vocab_size": 300, "model": model}
+    job = store.submit(JobRequest(recipe=recipe, owner="local"))[0]
+    phases: list[str | None] = []
+    advance = Leases.advance
+
+    def noted(leases: Leases, lease: Lease, event: Event, progress: JobProgress | None = None) -> None:
+        advance(leases, lease, event, progress)
+        phases.append(store.get(job.id, None).phase)
+
+    monkeypatch.setattr(Leases, "advance", noted)
+    assert worker.work()
+    assert phases[0] == ("merging" if model == "bpe" else "learning")
+    assert phases[1] == "publishing"
+    done = store.get(job.id, None)
+    assert done.artifact is not None, done.error
+    report = done.artifact.report
+    assert {"english", "thai"} < {*report["fertility"]}
+    assert any("vocabulary is too large" in sentence for sentence in report["advice"])
+    # A setting has the name that it has in a request.
+    assert "--" not in " ".join(report["advice"])
+    assert (len(report["frequencies"]) > 0) == (model == "bpe")
     worker.close()
     store.close()

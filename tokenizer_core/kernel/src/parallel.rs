@@ -1,6 +1,7 @@
 //! Work on several threads. Threads are started for one call and end with it, so a fork between two calls finds none,
 //! and each has the priority and the cores of its caller.
 
+use std::num::NonZero;
 use std::thread;
 
 use crate::error::{Error, Result};
@@ -34,10 +35,16 @@ pub fn on_threads<T: Send>(threads: usize, own: impl FnOnce() -> T, other: impl 
     })
 }
 
+/// The number of cores that this thread may use: those that it may run on, and no more than the limits of the control
+/// groups around it leave, `cpu.max` and `cpu.cfs_quota_us`.
+pub fn core_count() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 /// The number of cores that this thread may run on, as far as the system says.
 ///
-/// [`thread::available_parallelism`] also asks for the limits of the control group, which takes a tenth of a
-/// millisecond.
+/// [`core_count`] also asks for the limits of the control groups, which takes a tenth of a millisecond: too long for
+/// each call.
 pub fn allowed_cores() -> usize {
     #[cfg(target_os = "linux")]
     {

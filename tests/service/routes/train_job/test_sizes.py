@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from service.client import Client, Refused
+from service.reports.fertility import fertility
+from service.reports.training import document
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, json_refused, settings_part
 from tokenizer_core import Recipe, Tokenizer, TrainingRun
@@ -74,6 +76,12 @@ def test_every_size_is_named_served_and_fetched(server: Server, tmp_path: Path, 
         {"wanted": size, "vocab_size": one.vocab_size, "hash": one.hash}
         for size, one in zip(settings["sizes"], others, strict=True)
     ]
+    assert 0 < report["learning_seconds"] < report["seconds"] < 120
+    charts = {"fertility.svg", *(["frequencies.svg", "merges.svg", "compression.svg"] if name == "bpe" else [])}
+    assert {*report["charts"]} == charts
+    assert all(svg.startswith("<svg") for svg in report["charts"].values())
+    assert report["fertility"]["english"]["per_word"] == fertility([first])[0]["english"]["per_word"]
+    assert report["advice"] == document(first, run.report(), {}, fertility([first]), named=str)["advice"] != []
     with Client(server.url) as tokd:
         for size, one in zip(settings["sizes"], others, strict=True):
             assert unpacked(tokd.artifact(job["id"], size=size), tmp_path / f"client-{size}").hash == one.hash

@@ -36,6 +36,12 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     raise::run(py, text.len(), || regex::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
 }
 
+/// See `_kernel.pyi`.
+#[pyfunction]
+fn core_count() -> usize {
+    crate::parallel::core_count()
+}
+
 /// The module `tokenizer_core._kernel`.
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -70,5 +76,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MEDIA", PyTuple::new(module.py(), crate::template::plain::MEDIA)?)?;
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(core_count, module)?)?;
     Ok(())
 }

@@ -1,8 +1,5 @@
 //! `learn_unigram` as Python sees it.
 
-use std::num::NonZero;
-use std::thread;
-
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -10,6 +7,7 @@ use super::counting::PyPieceCounts;
 use super::raise::{exception, run};
 use super::train::report;
 use crate::error::{Code, Error, Result};
+use crate::parallel::core_count;
 use crate::train::progress::{Progress, Reporter};
 use crate::train::unigram::{Options, Pieces, learn};
 
@@ -46,7 +44,7 @@ pub fn learn_unigram<'py>(
     keep: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Scored<'py>>, usize)> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let cores = core_count();
     let options = Options {
         sizes,
         seed_size,

@@ -1,7 +1,6 @@
 //! Buffers and piece caches that one encoding call leaves to the next. They are pooled, one scratch a core.
 
 use std::cell::UnsafeCell;
-use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{
     AtomicBool, AtomicU64, AtomicUsize,
@@ -14,7 +13,7 @@ use crate::error::Result;
 use crate::model::sampling::Sampler;
 use crate::model::{Cuts, Work};
 use crate::normalize::written::Written;
-use crate::parallel::{allowed_cores, on_threads};
+use crate::parallel::{allowed_cores, core_count, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
 
 /// A call that finds no free slot gets caches of this size, made for that call.
@@ -198,8 +197,7 @@ impl Slot {
 impl ScratchPool {
     /// An empty pool; `cache_bytes` bounds the piece cache of each scratch.
     pub fn new(cache_bytes: usize) -> Self {
-        let most = thread::available_parallelism().map_or(1, NonZero::get);
-        let slots = std::iter::repeat_with(Slot::default).take(most).collect();
+        let slots = std::iter::repeat_with(Slot::default).take(core_count()).collect();
         Self { cache_bytes, slots, temporary: SharedStatistics::default() }
     }
 

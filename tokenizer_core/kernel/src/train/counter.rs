@@ -3,7 +3,6 @@
 //! Each thread has a table of its own, so memory grows with the distinct pieces and not with the text. The sum of the
 //! tables is the same however the texts were spread over the threads.
 
-use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -16,6 +15,7 @@ use super::table::PieceTable;
 use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
+use crate::parallel::core_count;
 use crate::simd::level::SimdLevel;
 
 /// Tasks that wait in the channel, for each thread.
@@ -73,7 +73,7 @@ impl Counter {
         threads: usize,
         level: SimdLevel,
     ) -> Result<Self> {
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let cores = core_count();
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
         let (tasks, receiver) = sync_channel(threads * WAITING);
         let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, level)?, receiver));
