@@ -17,17 +17,18 @@ from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError, Unsupported
 from tokenizer_core.formats import files, gguf_bert, gguf_gemma4, gguf_metadata, gguf_sentencepiece
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.gguf_added import ARCHITECTURE, NAME, added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     MERGES,
     MODEL,
+    PRE,
     ROLES,
     TOKENS,
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
     Keys,
-    added_tokens,
     kinds,
     role_id,
     settings,
@@ -47,7 +48,7 @@ def read(path: str | Path) -> TokenizerParts:
         Unsupported: a model or a pretokenizer that is not known, by name.
     """
     path = path_of(path)
-    values, digest = gguf_metadata.read(path, "tokenizer.")
+    values, digest = gguf_metadata.read(path, ("tokenizer.", ARCHITECTURE, NAME))
     keys = Keys(values)
     model = keys.take(MODEL, str)
     if model not in _READERS:
@@ -62,12 +63,12 @@ def read(path: str | Path) -> TokenizerParts:
 
 
 def _byte_level(keys: Keys) -> TokenizerParts:
-    pre = keys.take("tokenizer.ggml.pre", str, "default")
+    pre = keys.take(PRE, str, "default")
     if pre not in PRETOKENIZERS:
         raise Unsupported(
-            f"tokenizer.ggml.pre is {pre[:80]!r}, a pretokenizer whose pattern is not known here"
+            f"{PRE} is {pre[:80]!r}, a pretokenizer whose pattern is not known here"
             f"{did_you_mean(pre, PRETOKENIZERS)}; import the tokenizer.json of the model",
-            field="tokenizer.ggml.pre",
+            field=PRE,
         )
     pretokenizer = PRETOKENIZERS[pre]
     tokens, merges = keys.strings(TOKENS), keys.strings(MERGES)

@@ -10,7 +10,7 @@ from tokenizer_core.errors import InvalidArtifact
 
 T = TypeVar("T")
 
-MODEL = "tokenizer.ggml.model"
+MODEL, PRE = "tokenizer.ggml.model", "tokenizer.ggml.pre"
 TOKENS, MERGES, TYPES = ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type")
 UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5
 """Values of ``tokenizer.ggml.token_type``; 1 is normal, 6 a byte."""
@@ -45,16 +45,6 @@ def kinds(keys: Keys, count: int) -> list[int]:
     if len(values) != count or (values and type(values[0]) is not int):
         raise InvalidArtifact(f"{TYPES} has {len(values)} values for {count} tokens", field=TYPES)
     return values
-
-
-def added_tokens(keys: Keys, tokens: list[str]) -> tuple[AddedToken, ...]:
-    """Take the control and user-defined tokens; rows that a converter filled with ``[PAD7]`` are nobody's."""
-    special = {UNKNOWN: True, CONTROL: True, USER_DEFINED: False}
-    return tuple(
-        AddedToken(id=id, content=token, special=special[kind])
-        for id, (token, kind) in enumerate(zip(tokens, kinds(keys, len(tokens)), strict=True))
-        if kind in special and token != f"[PAD{id}]"
-    )
 
 
 def role_id(keys: Keys, name: str, count: int) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 from tokenizers.implementations import BertWordPieceTokenizer
 
 from tests.core.formats.mutations import damaged, damaged_json, seeds, survives
-from tests.core.formats.test_gguf import gguf
+from tests.core.formats.test_gguf import KEYS, gguf, written
 from tests.support.data import needs_data, shared
 from tokenizer_core import TokdError, Tokenizer
 
@@ -114,6 +114,24 @@ def test_gguf_gives_the_ids_of_the_vocab_txt(tmp_path: Path) -> None:
         other.encode("the the 日them.", add_special_tokens=True).tolist()
     )
     assert found.special_tokens.keys() == other.special_tokens.keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "settings"),
+    [
+        ({"lowercase": False}, {"do_lower_case": False}),
+        ({"lowercase": True, "strip_accents": False}, {"do_lower_case": True, "strip_accents": False}),
+        ({"strip_accents": False}, {"strip_accents": False}),
+    ],
+)
+def test_gguf_may_say_what_the_normalizer_does(
+    said: dict[str, bool], settings: dict[str, bool], tmp_path: Path
+) -> None:
+    keys = {key: BERT.get(key.rpartition(".")[2], value) for key, value in KEYS.items()}
+    keys |= {f"tokenizer.ggml.normalizer.{key}": value for key, value in said.items()}
+    (tmp_path / "made.gguf").write_bytes(written(keys))
+    found = Tokenizer.load(tmp_path / "made.gguf")
+    assert found.config.normalizer == Tokenizer.load(write(tmp_path / "bert", **settings)).config.normalizer
 
 
 @needs_data
