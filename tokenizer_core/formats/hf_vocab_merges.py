@@ -191,8 +191,8 @@ def _added_tokens(
         named.setdefault(token.content, (token, f"{role}_token"))
     for file in (config, tokens_map):
         for key in LISTS:
-            for literal, place in take_listed(file, key):
-                named.setdefault(literal, (AddedToken(id=0, content=literal, special=True), place))
+            for token, place in take_listed(file, key):
+                named.setdefault(token.content, (token, place))
     tokens: dict[str, AddedToken] = {}
     for literal, value in listed.rest().items():
         id = identifier(value, listed.at(literal[:80]))

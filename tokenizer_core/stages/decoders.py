@@ -15,6 +15,7 @@ from tokenizer_core.arguments import (
     tuple_of,
 )
 from tokenizer_core.stages.normalizers import Replace
+from tokenizer_core.stages.pattern import Pattern
 
 Joining = Literal["spaced", "fuse", "byte_fallback", "byte_level"]
 
@@ -161,3 +162,11 @@ class Ctc:
 
 
 DecoderStage = Join | WordPiece | Ctc | SentencePieceText | MetaspaceDecoder | BpeDecoder | Replace | StripDecoder
+
+CLEAN_UP: tuple[DecoderStage, ...] = (
+    Join("fuse"),
+    *(Replace(Pattern("string", f" {sign}"), sign) for sign in (".", "?", "!", ",")),
+    Replace(Pattern("string", " ' "), "'"),
+    *(Replace(Pattern("string", f" {word}"), word) for word in ("n't", "'m", "'s", "'ve", "'re")),
+)
+"""Take spaces before punctuation and in contractions away: ``clean_up_tokenization`` of transformers."""
