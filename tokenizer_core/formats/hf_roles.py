@@ -76,9 +76,9 @@ def take_listed(fields: Fields, key: str) -> list[tuple[AddedToken, str]]:
 
 def take_named(beside: Mapping[str, bytes], keys: Sequence[str]) -> Iterator[tuple[AddedToken, str]]:
     """Take the special tokens that some keys of both files name, with the id 0; return each with its place."""
-    for name in (TOKENS_MAP, CONFIG):
-        fields = load(beside, name)
-        for key in keys:
+    both = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
+    for key in keys:
+        for fields in both:
             if key in LISTS:
                 yield from take_listed(fields, key)
             elif (token := take_token(fields, key)) is not None:

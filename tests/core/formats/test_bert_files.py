@@ -73,6 +73,30 @@ def test_an_empty_line_is_nobodys_and_line_ends_may_be_those_of_windows(tmp_path
     assert found.token_bytes(4) == "a\u2028b".encode()
 
 
+@pytest.mark.parametrize(
+    ("config", "truth"),
+    [
+        # Of transformers 4.57.6 and 5.24.0: what is not special is found in the normalized text.
+        ({}, {"the <Tool> them": [6, 14, 8], "the<Tool>them": [6, 14, 8], "the <tool> them": [6, 14, 8]}),
+        ({"additional_special_tokens": ["<Tool>"]}, {"the <Tool> them": [6, 14, 8], "<tool>": [2, 2, 2]}),
+        ({"do_lower_case": False}, {"the <Tool> them": [6, 14, 8], "<tool>": [2, 2, 2]}),
+    ],
+)
+def test_added_tokens_json_lists_added_tokens(
+    config: dict[str, Any], truth: dict[str, list[int]], tmp_path: Path
+) -> None:
+    place = write(tmp_path / "bert", tokenizer_class="BertTokenizer", **config)
+    (place / "added_tokens.json").write_text('{"<Tool>": 14}')
+    tokenizer = Tokenizer.load(place)
+    assert {text: tokenizer.encode(text, special_tokens="parse").tolist() for text in truth} == truth
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.open(tmp_path / "saved").hash == tokenizer.hash
+    (place / "added_tokens.json").write_text('{"<Tool>": 40}')
+    with pytest.raises(TokdError) as caught:
+        Tokenizer.load(place)
+    assert caught.value.code == "id_conflict"
+
+
 REFUSED: dict[str, tuple[list[str] | bytes, dict[str, Any], str, str]] = {
     "no utf-8": (b"[UNK]\n\xff\n", {}, "invalid_file", "vocab.txt"),
     "a line twice": ([*WORDS, "the"], {}, "duplicate_token", "vocab.txt line 15"),
