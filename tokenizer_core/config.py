@@ -238,7 +238,7 @@ class TokenizerParts:
         """True if decoded text is cleaned up as transformers does it, whose version 5 leaves the text of BPE alone."""
         wanted = ("clean_up_tokenization_spaces", "true") in self.settings.extra
         is_bpe = isinstance(self.config.model, ByteBpe | CharBpe)
-        return wanted and not is_bpe and not isinstance(self.config.decoder[-1], SentencePieceText)
+        return wanted and not is_bpe and not any(isinstance(stage, SentencePieceText) for stage in self.config.decoder)
 
     def pipeline_json(self) -> str:
         """Write what the kernel reads: the pipeline, and the clean-up, which changes no id and is in no hash."""

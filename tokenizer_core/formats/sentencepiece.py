@@ -209,7 +209,8 @@ def _added_tokens(
     known = {token.content for token in added.values()}
     pieces, next_id = dict(vocabulary.token_texts()), max([vocabulary.id_limit - 1, *added]) + 1
     for token, _ in take_named(beside, NAMING):
-        if token.content not in known:
+        # Of other classes, tokens that nobody names may take the next ids first.
+        if token.content not in known and (token.content in pieces or class_of(beside) == "Llama"):
             id = pieces.get(token.content, next_id)
             next_id += id == next_id
             added[id] = dataclasses.replace(token, id=id)

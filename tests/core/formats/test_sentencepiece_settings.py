@@ -186,6 +186,8 @@ def test_a_token_that_is_only_named_gets_the_id_of_its_piece_or_the_next_one(tmp
     truth = {"<unk>": 0, "<s>": 1, "</s>": 2, "\u2581a": 6, "<pad>": 7, "<x>": 8, "<y>": 9, "<z>": 10}
     assert tokenizer.special_tokens == truth
     assert ids(tokenizer, "b <y>") == [3, 5, 9]
+    with pytest.raises(InvalidArtifact, match="names '<pad>'"):
+        Tokenizer.load(directory(tmp_path, model(PIECES, kind=BPE), config | {"tokenizer_class": "T5Tokenizer"}))
 
 
 @pytest.mark.parametrize(
