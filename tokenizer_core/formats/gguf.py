@@ -30,6 +30,7 @@ from tokenizer_core.formats.gguf_keys import (
     USER_DEFINED,
     Keys,
     kinds,
+    numbered,
     role_id,
     settings,
 )
@@ -100,17 +101,9 @@ def _vocabulary(tokens: list[str], merges: list[str], keys: Keys) -> Vocabulary:
         if "\n" in merge or "\r" in merge:
             raise InvalidArtifact("the merge holds a line break", field=f"{MERGES}[{rank}]")
     merged = {part for merge in merges for part in (*merge.split(" "), merge.replace(" ", ""))}
-    entries: dict[str, int] = {}
-    for id, (token, kind) in enumerate(zip(tokens, kinds(keys, len(tokens)), strict=True)):
-        if kind in (UNKNOWN, CONTROL, USER_DEFINED, UNUSED) and token not in merged:
-            continue
-        if token in entries:
-            raise InvalidArtifact(
-                f"the token {token[:80]!r} has the ids {entries[token]} and {id}",
-                code="duplicate_token",
-                field=f"{TOKENS}[{id}]",
-            )
-        entries[token] = id
+    unreached = (UNKNOWN, CONTROL, USER_DEFINED, UNUSED)
+    types = kinds(keys, len(tokens))
+    entries = numbered((id, token) for id, token in enumerate(tokens) if types[id] not in unreached or token in merged)
     # A header, so that no merge is taken for one.
     lines = "\n".join(["#version: 0.2", *merges])
     try:

@@ -14,7 +14,7 @@ from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import hf_json
 from tokenizer_core.formats.gguf_added import added_tokens
-from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, role_id, settings
+from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, numbered, role_id, settings
 
 _SPACE = "\u2581"
 
@@ -29,14 +29,7 @@ def read(keys: Keys) -> TokenizerParts:
     added = added_tokens(keys, tokens)
     if bos not in {token.id for token in added}:
         raise InvalidArtifact(f"the token {bos} is not a control token", field="tokenizer.ggml.bos_token_id")
-    entries: dict[str, int] = {}
-    for id, token in enumerate(tokens):
-        if token == f"[PAD{id}]":
-            continue
-        if token in entries:
-            message = f"the token {token[:80]!r} has the ids {entries[token]} and {id}"
-            raise InvalidArtifact(message, code="duplicate_token", field=f"{TOKENS}[{id}]")
-        entries[token] = id
+    entries = numbered((id, token) for id, token in enumerate(tokens) if token != f"[PAD{id}]")
     document = {
         "version": "1.0",
         "added_tokens": [dataclasses.asdict(token) for token in added],

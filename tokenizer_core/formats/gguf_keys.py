@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from tokenizer_core.config import AddedToken, Settings
@@ -45,6 +45,16 @@ def kinds(keys: Keys, count: int) -> list[int]:
     if len(values) != count or (values and type(values[0]) is not int):
         raise InvalidArtifact(f"{TYPES} has {len(values)} values for {count} tokens", field=TYPES)
     return values
+
+
+def numbered(tokens: Iterable[tuple[int, str]]) -> dict[str, int]:
+    """Return the ids of tokens, none of which stands twice."""
+    ids: dict[str, int] = {}
+    for id, token in tokens:
+        if ids.setdefault(token, id) != id:
+            message = f"the token {token[:80]!r} has the ids {ids[token]} and {id}"
+            raise InvalidArtifact(message, code="duplicate_token", field=f"{TOKENS}[{id}]")
+    return ids
 
 
 def role_id(keys: Keys, name: str, count: int) -> int | None:

@@ -221,7 +221,5 @@ def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[PretokenizerS
 
 
 def _flag(config: Fields, key: str, default: bool) -> bool:
-    value = config.peek(key)
-    if not isinstance(value, bool | None):
-        raise InvalidArtifact(f"{config.at(key)} must be true or false", field=config.at(key))
+    value = config.optional(key, bool)
     return default if value is None else value
