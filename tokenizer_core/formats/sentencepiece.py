@@ -11,7 +11,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
@@ -78,24 +78,25 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
         return convert(vocabulary, rest, beside, CONVERSIONS[kind])
     if rest["denormalizer_charsmap"]:
         raise Unsupported("the model rewrites what it decodes (denormalizer_spec), which is not supported", field=MODEL)
-    prefix = _prefix(rest, load(beside, CONFIG), kind)
-    added = _added_tokens(vocabulary, rest, beside, symbols=prefix is not None)
+    rules = _rules(vocabulary, rest)
+    spaces = _spaces(rules, load(beside, CONFIG), kind)
+    added = _added_tokens(vocabulary, rest, beside, symbols=spaces != rules)
     ids = {token.content: token.id for token in added}
     roles = {
         role: literal if (literal := rest[f"{role}_piece"]) in ids else None for role in ("bos", "eos", "pad", "unk")
     }
-    rules = _rules(vocabulary, rest)
+    puts_space = spaces.prepend == "first" if isinstance(spaces, Metaspace) else spaces.dummy_prefix
     config = PipelineConfig(
-        normalizer=(rules if prefix is None else dataclasses.replace(rules, dummy_prefix=False),),
-        pretokenizer=(Metaspace(replacement="\u2581", prepend="first", split=False),) if prefix == "first" else (),
+        normalizer=() if isinstance(spaces, Metaspace) else (spaces,),
+        pretokenizer=(spaces,) if isinstance(spaces, Metaspace) else (),
         model=_model(rest),
-        decoder=(_decoder(rest, dummy_prefix=rules.dummy_prefix if prefix is None else prefix == "first"),),
+        decoder=(_decoder(rest, dummy_prefix=puts_space),),
         added_tokens=added,
         prefix_ids=_around("bos", roles, ids, beside),
         suffix_ids=_around("eos", roles, ids, beside),
     )
     settings = read_settings(beside, config, Settings())
-    if prefix == "never":
+    if spaces != rules and not puts_space:
         # Only the files beside a model say so, and reading them takes the key.
         settings = dataclasses.replace(settings, extra=tuple(sorted((*settings.extra, ("add_prefix_space", "false")))))
     settings = dataclasses.replace(
@@ -161,28 +162,27 @@ def _decoder(rest: Mapping[str, Any], *, dummy_prefix: bool) -> SentencePieceTex
     )
 
 
-def _prefix(rest: Mapping[str, Any], config: Fields, kind: str | None) -> Literal["first", "never"] | None:
-    """Return where a class of transformers puts the space that begins a text; ``None`` is where the model does.
+def _spaces(rules: SentencePieceRules, config: Fields, kind: str | None) -> SentencePieceRules | Metaspace:
+    """Return where spaces are put: as the rules of the model say, or as the settings of a Llama do.
 
     With ``legacy: false`` no space stands behind a special token, and none before a text that begins with one.
 
     Raises:
         Unsupported: the rules of the model are others than those of Llama's, which transformers passes over.
     """
-    if kind not in FOLLOWS_PREFIX:
-        return None
     said = {key: config.optional(key, bool) is False for key in ("add_prefix_space", "legacy")}
-    if not any(said.values()):
-        return None
-    rules = rest["normalizer"]
-    if rules["charsmap"] or rules["remove_extra_whitespaces"] or rest["treat_whitespace_as_suffix"]:
+    if kind not in FOLLOWS_PREFIX or not any(said.values()):
+        return rules
+    if rules.charsmap or rules.fold or rules.suffix:
         key = next(key for key, is_off in said.items() if is_off)
         raise Unsupported(
             f"{key} is false, which is supported with a model that rewrites no text and keeps all spaces; use its "
             "tokenizer.json",
             field=config.at(key),
         )
-    return "never" if said["add_prefix_space"] else "first"
+    if not said["legacy"]:
+        return dataclasses.replace(rules, dummy_prefix=False)
+    return Metaspace(replacement="\u2581", prepend="never" if said["add_prefix_space"] else "first", split=False)
 
 
 def _added_tokens(
