@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tokenizer_core._kernel import Vocabulary
@@ -23,8 +23,8 @@ from tokenizer_core.arguments import (
 )
 from tokenizer_core.checked import Checked
 from tokenizer_core.errors import InvalidOption, shown
-from tokenizer_core.stages.decoders import DecoderStage
-from tokenizer_core.stages.models import ByteBpe, Model
+from tokenizer_core.stages.decoders import CLEAN_UP, DecoderStage, SentencePieceText
+from tokenizer_core.stages.models import ByteBpe, CharBpe, Model
 from tokenizer_core.stages.normalizers import NormalizerStage
 from tokenizer_core.stages.pretokenizers import PretokenizerStage, keeps_text
 
@@ -201,3 +201,15 @@ class TokenizerParts:
         check_unicode(self.name, "name")
         check_kind(self.provenance, Mapping, "provenance")
         check_kind(self.sentencepiece, bytes | None, "sentencepiece")
+
+    @property
+    def cleans_up(self) -> bool:
+        """True if decoded text is cleaned up as transformers does it, whose version 5 leaves the text of BPE alone."""
+        wanted = ("clean_up_tokenization_spaces", "true") in self.settings.extra
+        is_bpe = isinstance(self.config.model, ByteBpe | CharBpe)
+        return wanted and not is_bpe and not any(isinstance(stage, SentencePieceText) for stage in self.config.decoder)
+
+    def pipeline_json(self) -> str:
+        """Write what the kernel reads: the pipeline, and the clean-up, which changes no id and is in no hash."""
+        config = self.config
+        return (replace(config, decoder=(*config.decoder, *CLEAN_UP)) if self.cleans_up else config).to_json()

@@ -52,7 +52,7 @@ class Tokenizer(TokenizerFacts):
                 leaves a few entries.
         """
         check_kind(parts, TokenizerParts, "parts")
-        self._begin(parts, Pipeline(parts.vocabulary, parts.config.to_json(), cache_bytes), cache_bytes)
+        self._begin(parts, Pipeline(parts.vocabulary, parts.pipeline_json(), cache_bytes), cache_bytes)
 
     def _begin(self, parts: TokenizerParts, pipeline: Pipeline, cache_bytes: int) -> None:
         TokenizerFacts.__init__(self, parts, pipeline)
@@ -290,11 +290,12 @@ class Tokenizer(TokenizerFacts):
         check_kind(parts, TokenizerParts, "parts")
         cls, own = type(self), self._parts
         twin = Tokenizer.__new__(cls)
-        if parts.vocabulary is own.vocabulary and parts.config is own.config:
+        same = parts.vocabulary is own.vocabulary and parts.config is own.config
+        if same and parts.cleans_up == own.cleans_up:
             pipeline = self._pipeline
         else:
             parts = reserved(parts)
-            pipeline = Pipeline(parts.vocabulary, parts.config.to_json(), self._cache_bytes)
+            pipeline = Pipeline(parts.vocabulary, parts.pipeline_json(), self._cache_bytes)
         Tokenizer._begin(twin, parts, pipeline, self._cache_bytes)
         # A copy, because another thread may compute a cached property meanwhile.
         for name, value in vars(self).copy().items():

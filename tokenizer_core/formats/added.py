@@ -105,3 +105,15 @@ def given_ids(
             yield index, token, {entries + outside, max(entries, highest + 1)}
             outside += 1
         highest = max(highest, token.id)
+
+
+def check_numbers(entries: Vocabulary, count: int, added: Sequence[AddedToken]) -> None:
+    """Refuse ids of added tokens that Hugging Face, which counts so many entries, would not take from the file."""
+    for index, token, given in given_ids(count, added, lambda token: entries.token_bytes(token.id) is not None):
+        if token.id not in given:
+            raise InvalidArtifact(
+                f"the file gives {token.content[:80]!r} the id {token.id}, and Hugging Face the id {min(given)}: it "
+                "numbers what is not in the vocabulary in the order of the file; put it there, or give it that id",
+                code="id_conflict",
+                field=f"added_tokens[{index}].id",
+            )

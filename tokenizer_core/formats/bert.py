@@ -14,9 +14,9 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
-from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.added import check_numbers, reserve
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder, take_literal
+from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_added, take_literal
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.stages.decoders import WordPiece as Decoder
 from tokenizer_core.stages.models import WordPiece
@@ -89,7 +89,7 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
         strip_accents=lowercase if strip_accents is None else strip_accents,
         lowercase=lowercase,
     )
-    added = {token.content: token for token, _ in take_decoder(config)}
+    added = {token.content: token for token, _ in take_added(beside, normalized=True)}
     named: dict[str, str] = {}
     for role, usual in _LITERALS.items():
         literals = [take_literal(fields, f"{role}_token") for fields in (config, tokens_map)]
@@ -102,6 +102,7 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
             raise InvalidArtifact(f"{literal[:80]!r}, the {role} token, is not in {VOCAB}", field=f"{role}_token")
     roles = {role: added[literal].id for role, literal in named.items()}
     vocabulary = Vocabulary.from_texts([(id, entry) for entry, id in ids.items()], [], [])
+    check_numbers(vocabulary, vocabulary.id_limit, sorted(added.values(), key=lambda token: token.id))
     parts = build(
         vocabulary, tuple(added.values()), Roles(unk=roles["unk"], cls=roles["cls"], sep=roles["sep"]), normalizer
     )

@@ -17,18 +17,20 @@ from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError, Unsupported
 from tokenizer_core.formats import files, gguf_bert, gguf_gemma4, gguf_metadata, gguf_sentencepiece
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.gguf_added import ARCHITECTURE, NAME, added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     MERGES,
     MODEL,
+    PRE,
     ROLES,
     TOKENS,
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
     Keys,
-    added_tokens,
     kinds,
+    numbered,
     role_id,
     settings,
 )
@@ -47,7 +49,7 @@ def read(path: str | Path) -> TokenizerParts:
         Unsupported: a model or a pretokenizer that is not known, by name.
     """
     path = path_of(path)
-    values, digest = gguf_metadata.read(path, "tokenizer.")
+    values, digest = gguf_metadata.read(path, ("tokenizer.", ARCHITECTURE, NAME))
     keys = Keys(values)
     model = keys.take(MODEL, str)
     if model not in _READERS:
@@ -62,12 +64,12 @@ def read(path: str | Path) -> TokenizerParts:
 
 
 def _byte_level(keys: Keys) -> TokenizerParts:
-    pre = keys.take("tokenizer.ggml.pre", str, "default")
+    pre = keys.take(PRE, str, "default")
     if pre not in PRETOKENIZERS:
         raise Unsupported(
-            f"tokenizer.ggml.pre is {pre[:80]!r}, a pretokenizer whose pattern is not known here"
+            f"{PRE} is {pre[:80]!r}, a pretokenizer whose pattern is not known here"
             f"{did_you_mean(pre, PRETOKENIZERS)}; import the tokenizer.json of the model",
-            field="tokenizer.ggml.pre",
+            field=PRE,
         )
     pretokenizer = PRETOKENIZERS[pre]
     tokens, merges = keys.strings(TOKENS), keys.strings(MERGES)
@@ -99,17 +101,9 @@ def _vocabulary(tokens: list[str], merges: list[str], keys: Keys) -> Vocabulary:
         if "\n" in merge or "\r" in merge:
             raise InvalidArtifact("the merge holds a line break", field=f"{MERGES}[{rank}]")
     merged = {part for merge in merges for part in (*merge.split(" "), merge.replace(" ", ""))}
-    entries: dict[str, int] = {}
-    for id, (token, kind) in enumerate(zip(tokens, kinds(keys, len(tokens)), strict=True)):
-        if kind in (UNKNOWN, CONTROL, USER_DEFINED, UNUSED) and token not in merged:
-            continue
-        if token in entries:
-            raise InvalidArtifact(
-                f"the token {token[:80]!r} has the ids {entries[token]} and {id}",
-                code="duplicate_token",
-                field=f"{TOKENS}[{id}]",
-            )
-        entries[token] = id
+    unreached = (UNKNOWN, CONTROL, USER_DEFINED, UNUSED)
+    types = kinds(keys, len(tokens))
+    entries = numbered((id, token) for id, token in enumerate(tokens) if types[id] not in unreached or token in merged)
     # A header, so that no merge is taken for one.
     lines = "\n".join(["#version: 0.2", *merges])
     try:

@@ -1,7 +1,7 @@
 """Read a GGUF file with a WordPiece: llama.cpp marks the entries that begin a word, and not those that go on.
 
-The file does not have the normalizer. The model's own library is Hugging Face's, whose ``BertTokenizer`` puts text into
-lower case and strips accents, unless entries show that the model knows capital letters.
+Few files say what the normalizer does. For all others it is that of Hugging Face's ``BertTokenizer``, which puts text
+into lower case and strips accents, unless entries show that the model knows capital letters.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import bert
+from tokenizer_core.formats.gguf_added import added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     ROLES,
@@ -20,7 +21,6 @@ from tokenizer_core.formats.gguf_keys import (
     UNKNOWN,
     USER_DEFINED,
     Keys,
-    added_tokens,
     kinds,
     role_id,
     settings,
@@ -51,6 +51,8 @@ def read(keys: Keys) -> TokenizerParts:
     cls, sep = role_id(keys, "cls", count), role_id(keys, "seperator", count)
     framed = keys.take("tokenizer.ggml.add_bos_token", bool, True)
     is_cased = any(_CAPITAL.search(entry) for entry in entries if not _LITERAL.fullmatch(entry))
+    lowercase = keys.take("tokenizer.ggml.normalizer.lowercase", bool, not is_cased)
+    strip_accents = keys.take("tokenizer.ggml.normalizer.strip_accents", bool, lowercase)
     parts = bert.build(
         Vocabulary.from_texts([(id, entry) for entry, id in entries.items()], [], []),
         added,
@@ -59,7 +61,7 @@ def read(keys: Keys) -> TokenizerParts:
             cls=(roles["bos"] if cls is None else cls) if framed else None,
             sep=(roles["eos"] if sep is None else sep) if framed else None,
         ),
-        Bert(clean_text=True, handle_chinese_chars=True, strip_accents=not is_cased, lowercase=not is_cased),
+        Bert(clean_text=True, handle_chinese_chars=True, strip_accents=strip_accents, lowercase=lowercase),
     )
     named = settings(keys, roles, added)
     return dataclasses.replace(parts, settings=dataclasses.replace(named, pair_template=parts.settings.pair_template))

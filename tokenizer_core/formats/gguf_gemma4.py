@@ -13,7 +13,8 @@ from typing import Any
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import hf_json
-from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, added_tokens, role_id, settings
+from tokenizer_core.formats.gguf_added import added_tokens
+from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, numbered, role_id, settings
 
 _SPACE = "\u2581"
 
@@ -28,17 +29,10 @@ def read(keys: Keys) -> TokenizerParts:
     added = added_tokens(keys, tokens)
     if bos not in {token.id for token in added}:
         raise InvalidArtifact(f"the token {bos} is not a control token", field="tokenizer.ggml.bos_token_id")
-    entries: dict[str, int] = {}
-    for id, token in enumerate(tokens):
-        if token == f"[PAD{id}]":
-            continue
-        if token in entries:
-            message = f"the token {token[:80]!r} has the ids {entries[token]} and {id}"
-            raise InvalidArtifact(message, code="duplicate_token", field=f"{TOKENS}[{id}]")
-        entries[token] = id
+    entries = numbered((id, token) for id, token in enumerate(tokens) if token != f"[PAD{id}]")
     document = {
         "version": "1.0",
-        "added_tokens": [_added(token.id, token.content, special=token.special) for token in added],
+        "added_tokens": [dataclasses.asdict(token) for token in added],
         "normalizer": _replace(" ", _SPACE),
         "post_processor": _frame(bos, tokens[bos]),
         "decoder": {
@@ -66,11 +60,6 @@ def read(keys: Keys) -> TokenizerParts:
 def _named(keys: Keys, roles: dict[str, int | None], parts: TokenizerParts) -> Any:
     named = settings(keys, roles, parts.config.added_tokens)
     return dataclasses.replace(named, pair_template=parts.settings.pair_template)
-
-
-def _added(id: int, content: str, *, special: bool) -> dict[str, Any]:
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    return {"id": id, "content": content, "special": special, **flags}
 
 
 def _replace(text: str, content: str) -> dict[str, Any]:

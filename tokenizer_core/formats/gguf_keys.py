@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from tokenizer_core.config import AddedToken, Settings
@@ -10,7 +10,7 @@ from tokenizer_core.errors import InvalidArtifact
 
 T = TypeVar("T")
 
-MODEL = "tokenizer.ggml.model"
+MODEL, PRE = "tokenizer.ggml.model", "tokenizer.ggml.pre"
 TOKENS, MERGES, TYPES = ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type")
 UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5
 """Values of ``tokenizer.ggml.token_type``; 1 is normal, 6 a byte."""
@@ -47,14 +47,14 @@ def kinds(keys: Keys, count: int) -> list[int]:
     return values
 
 
-def added_tokens(keys: Keys, tokens: list[str]) -> tuple[AddedToken, ...]:
-    """Take the control and user-defined tokens; rows that a converter filled with ``[PAD7]`` are nobody's."""
-    special = {UNKNOWN: True, CONTROL: True, USER_DEFINED: False}
-    return tuple(
-        AddedToken(id=id, content=token, special=special[kind])
-        for id, (token, kind) in enumerate(zip(tokens, kinds(keys, len(tokens)), strict=True))
-        if kind in special and token != f"[PAD{id}]"
-    )
+def numbered(tokens: Iterable[tuple[int, str]]) -> dict[str, int]:
+    """Return the ids of tokens, none of which stands twice."""
+    ids: dict[str, int] = {}
+    for id, token in tokens:
+        if ids.setdefault(token, id) != id:
+            message = f"the token {token[:80]!r} has the ids {ids[token]} and {id}"
+            raise InvalidArtifact(message, code="duplicate_token", field=f"{TOKENS}[{id}]")
+    return ids
 
 
 def role_id(keys: Keys, name: str, count: int) -> int | None:

@@ -29,8 +29,8 @@ _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 """What ``struct`` calls the types of numbers."""
 
 
-def read(path: Path, prefix: str) -> tuple[dict[str, Any], str]:
-    """Return the values of the keys that begin with ``prefix``, and the SHA-256 of the metadata.
+def read(path: Path, prefixes: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    """Return the values of the keys that begin with one of ``prefixes``, and the SHA-256 of the metadata.
 
     Raises:
         ArtifactNotFound: there is no such file.
@@ -39,7 +39,7 @@ def read(path: Path, prefix: str) -> tuple[dict[str, Any], str]:
     """
     with files.opened(path) as (file, size):
         reader = _Reader(file, size, path.name)
-        return reader.metadata(prefix), f"sha256:{reader.hasher.hexdigest()}"
+        return reader.metadata(prefixes), f"sha256:{reader.hasher.hexdigest()}"
 
 
 class _Reader:
@@ -51,7 +51,7 @@ class _Reader:
         self.place = name
         self.hasher = hashlib.sha256()
 
-    def metadata(self, prefix: str) -> dict[str, Any]:
+    def metadata(self, prefixes: tuple[str, ...]) -> dict[str, Any]:
         if self.take(4) != MAGIC:
             raise self.refuse("does not begin with GGUF")
         (version,) = self.numbers("I", 1)
@@ -68,7 +68,7 @@ class _Reader:
                 raise self.refuse(f"has the key {key[:80]} twice")
             seen.add(key)
             file, self.place = self.place, key[:200]
-            value = self.value(self.numbers("I", 1)[0], keep=key.startswith(prefix))
+            value = self.value(self.numbers("I", 1)[0], keep=key.startswith(prefixes))
             self.place = file
             if value is not None:
                 found[key] = value

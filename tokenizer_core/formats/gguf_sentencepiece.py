@@ -13,9 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from tokenizer_core.config import TokenizerParts
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import sentencepiece, sentencepiece_write
+from tokenizer_core.formats.gguf_added import added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     ROLES,
@@ -29,7 +30,10 @@ from tokenizer_core.formats.gguf_keys import (
     templates,
 )
 from tokenizer_core.formats.hf_roles import CONFIG
-from tokenizer_core.formats.sentencepiece_write import BYTE, NORMAL, USER_DEFINED
+from tokenizer_core.formats.sentencepiece_write import BYTE, NORMAL, USER_DEFINED, Piece
+
+_ADDED = -1000.0
+"""The score of a token that a converter adds."""
 
 _SCORES = "tokenizer.ggml.scores"
 _CHARSMAP = "tokenizer.ggml.precompiled_charsmap"
@@ -42,16 +46,17 @@ _DEFAULT_FRAME = {"bpe": {"bos": True, "eos": False}, "unigram": {"bos": False, 
 def _read(model_type: Literal["bpe", "unigram"], keys: Keys) -> TokenizerParts:
     tokens = keys.strings(TOKENS)
     roles = _roles(keys, model_type, len(tokens))
-    pieces = _pieces(keys, tokens, roles["unk"])
+    prefix = keys.take("tokenizer.ggml.add_space_prefix", bool, True)
+    listed, pieces = _listed(_pieces(keys, tokens, roles["unk"]), added_tokens(keys, tokens), prefix=prefix)
     rules = sentencepiece_write.Rules(
         model_type=model_type,
         byte_fallback=any(kind == BYTE for _, _, kind in pieces),
-        dummy_prefix=keys.take("tokenizer.ggml.add_space_prefix", bool, True),
+        dummy_prefix=prefix,
         fold=keys.take("tokenizer.ggml.remove_extra_whitespaces", bool, False),
         charsmap=_charsmap(keys),
         names={role: pieces[id][0] for role, id in roles.items() if id is not None},
     )
-    beside = _beside(keys, model_type, roles, tokens)
+    beside = _beside(keys, model_type, roles, tokens, listed)
     try:
         return sentencepiece.parse(sentencepiece_write.write(pieces, rules), beside)
     except TokdError as error:
@@ -78,7 +83,7 @@ def _roles(keys: Keys, model_type: str, count: int) -> dict[str, int | None]:
     return found
 
 
-def _pieces(keys: Keys, tokens: list[str], unk: int | None) -> list[tuple[str, float, int]]:
+def _pieces(keys: Keys, tokens: list[str], unk: int | None) -> list[Piece]:
     """Return the text, score and type of each id; rows that fill the table up are nobody's."""
     scores = keys.take(_SCORES, list, [0.0] * len(tokens))
     if len(scores) != len(tokens) or (scores and type(scores[0]) is not float):
@@ -102,6 +107,29 @@ def _pieces(keys: Keys, tokens: list[str], unk: int | None) -> list[tuple[str, f
     return pieces
 
 
+def _listed(
+    pieces: list[Piece], added: tuple[AddedToken, ...], *, prefix: bool
+) -> tuple[list[AddedToken], list[Piece]]:
+    """Tell the tokens that were added to a model from its own symbols, which SentencePiece finds by itself.
+
+    Added tokens stand behind the pieces, or have a converter's score. Gemma's symbols have this score too; what tells
+    the two apart, the space before a text, is not there.
+
+    Returns:
+        The tokens that must be listed beside the model, and the pieces, of which no text becomes one that was added.
+    """
+    last = max((id for id, (_, _, kind) in enumerate(pieces) if kind in (NORMAL, BYTE)), default=-1)
+    listed, pieces = [], list(pieces)
+    for token in added:
+        _, score, kind = pieces[token.id]
+        is_added = kind == USER_DEFINED and (token.id > last or (score == _ADDED and prefix))
+        if is_added:
+            pieces[token.id] = (token.content, score, UNUSED)
+        if is_added or token.lstrip or token.rstrip:
+            listed.append(token)
+    return listed, pieces
+
+
 def _charsmap(keys: Keys) -> bytes:
     """Return the compiled rules, whose bytes are numbers with or without a sign."""
     values = keys.take(_CHARSMAP, list, [])
@@ -113,9 +141,16 @@ def _charsmap(keys: Keys) -> bytes:
         raise InvalidArtifact(f"{_CHARSMAP} is not an array of bytes", field=_CHARSMAP) from None
 
 
-def _beside(keys: Keys, model_type: str, roles: dict[str, int | None], tokens: list[str]) -> dict[str, bytes]:
-    """Write the frame, the roles and the templates as the file that lies beside a model."""
-    config: dict[str, Any] = {}
+def _beside(
+    keys: Keys, model_type: str, roles: dict[str, int | None], tokens: list[str], listed: list[AddedToken]
+) -> dict[str, bytes]:
+    """Write the frame, the roles, the added tokens and the templates as the file that lies beside a model."""
+    config: dict[str, Any] = {"added_tokens_decoder": {}}
+    for token in listed:
+        config["added_tokens_decoder"][token.id] = {
+            "content": token.content,
+            **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS},
+        }
     for role, default in _DEFAULT_FRAME[model_type].items():
         key = f"tokenizer.ggml.add_{role}_token"
         config[f"add_{role}_token"] = wanted = keys.take(key, bool, default)

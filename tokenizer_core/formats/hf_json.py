@@ -17,7 +17,7 @@ from tokenizer_core.arguments import holds_surrogate, path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_vocab_merges
-from tokenizer_core.formats.added import given_ids, has_byte_fallback, read_added_token, reserve
+from tokenizer_core.formats.added import check_numbers, has_byte_fallback, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_decoders import read_decoder
@@ -81,7 +81,7 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     added = tuple(read_added_token(item, path) for item, path in fields.items("added_tokens", []))
     entries, fallback = vocabulary, has_byte_fallback(part.model)
     vocabulary = reserve(vocabulary, added, ignore_merges=part.ignore_merges, byte_fallback=fallback)
-    _check_numbers(entries, added)
+    check_numbers(entries, len(entries), added)
     is_byte_level = isinstance(part.model, ByteBpe)
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"), is_byte_level=is_byte_level)
     frame = read_post_processor(fields.any("post_processor"))
@@ -105,18 +105,6 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     defaults = _read_padding(fields.any("padding"), defaults, added)
     fields.finish()
     return TokenizerParts(vocabulary, config, read_settings(beside, config, defaults))
-
-
-def _check_numbers(entries: Vocabulary, added: tuple[AddedToken, ...]) -> None:
-    """Refuse ids of added tokens that Hugging Face would not take from the file."""
-    for index, token, given in given_ids(len(entries), added, lambda token: entries.token_bytes(token.id) is not None):
-        if token.id not in given:
-            raise InvalidArtifact(
-                f"the file gives {token.content[:80]!r} the id {token.id}, and Hugging Face the id {min(given)}: it "
-                "numbers what is not in model.vocab in the order of the file; put it there, or give it that id",
-                code="id_conflict",
-                field=f"added_tokens[{index}].id",
-            )
 
 
 def _check_frame(config: PipelineConfig, vocabulary: Vocabulary, pair: Frame) -> None:

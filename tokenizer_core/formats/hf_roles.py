@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
 from tokenizer_core.errors import InvalidArtifact
@@ -14,6 +14,8 @@ CONFIG, TOKENS_MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", 
 ROLES = ("bos", "eos", "pad", "unk")
 OTHER_ROLES = ("sep_token", "cls_token", "mask_token")
 LISTS = ("additional_special_tokens", "extra_special_tokens")
+NAMING = (*(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")), *LISTS)
+"""The keys that name special tokens, in the order in which transformers adds these."""
 
 
 def load(beside: Mapping[str, bytes], name: str) -> Fields:
@@ -50,8 +52,8 @@ def take_token(fields: Fields, key: str) -> AddedToken | str | None:
     return AddedToken(id=0, content=literal, **{**flags, "special": True})
 
 
-def take_listed(fields: Fields, key: str) -> list[tuple[str, str]]:
-    """Take a list of tokens, or an object that gives each a name; return literals and their places."""
+def take_listed(fields: Fields, key: str) -> list[tuple[AddedToken, str]]:
+    """Take a list of tokens, or an object that gives each a name; return special tokens with the id 0, and places."""
     if not fields.has(key):
         fields.any(key)
         return []
@@ -65,8 +67,41 @@ def take_listed(fields: Fields, key: str) -> list[tuple[str, str]]:
         raise InvalidArtifact(f"{fields.at(key)} must be a list", field=fields.at(key))
     found = []
     for item, place in items:
-        literal = take_literal(Fields({"token": item}, place), "token")
-        if literal is None:
+        token = take_token(Fields({"token": item}, place), "token")
+        if token is None:
             raise InvalidArtifact(f"{place} must be a token", field=place)
-        found.append((literal, place))
+        found.append((_special(token), place))
     return found
+
+
+def take_named(beside: Mapping[str, bytes], keys: Sequence[str]) -> Iterator[tuple[AddedToken, str]]:
+    """Take the special tokens that some keys of both files name, with the id 0; return each with its place."""
+    both = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
+    for key in keys:
+        for fields in both:
+            if key in LISTS:
+                yield from take_listed(fields, key)
+            elif (token := take_token(fields, key)) is not None:
+                yield _special(token), fields.at(key)
+
+
+def take_added(beside: Mapping[str, bytes], *, normalized: bool) -> Iterator[tuple[AddedToken, str]]:
+    """Take the added tokens that files list with ids: ``added_tokens_decoder``, or the older ``added_tokens.json``.
+
+    Args:
+        normalized: tokens of the latter that are not special are found in the normalized text.
+    """
+    config = load(beside, CONFIG)
+    if config.has("added_tokens_decoder"):
+        yield from take_decoder(config)
+        return
+    special = {token.content for token, _ in take_named(beside, NAMING)}
+    listed = load(beside, ADDED)
+    for literal, id in listed.rest().items():
+        place, is_special = listed.at(literal[:80]), literal in special
+        flags = {"special": is_special, "normalized": normalized and not is_special}
+        yield AddedToken(id=identifier(id, place), content=literal, **flags), place
+
+
+def _special(token: AddedToken | str) -> AddedToken:
+    return AddedToken(id=0, content=token, special=True) if isinstance(token, str) else token

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.config import PipelineConfig, Settings, Side
-from tokenizer_core.errors import InvalidArtifact
+from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_class import is_bert
@@ -31,7 +31,7 @@ from tokenizer_core.formats.hf_roles import (
     take_listed,
     take_literal,
 )
-from tokenizer_core.stages.models import ByteBpe
+from tokenizer_core.stages.models import ByteBpe, CharBpe
 from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
 from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 
@@ -56,8 +56,8 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
             extra[key] = literal
     for key in LISTS:
         value = fields.peek(key) or tokens_map.peek(key)
-        for literal, place in take_listed(fields, key) + take_listed(tokens_map, key):
-            _check_known(literal, place, known)
+        for token, place in take_listed(fields, key) + take_listed(tokens_map, key):
+            _check_known(token.content, place, known)
         if value:
             extra[key] = value
     tokens_map.finish()
@@ -65,6 +65,7 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     _check_added_tokens_json(load(beside, ADDED), known)
     _check_prefix_space(fields, config)
     _check_bert(fields, config)
+    _check_clean_up(fields, config)
     named = roles | {role: extra.get(f"{role}_token") for role in ("cls", "sep")}
     _check_frame(fields, config, {role: known[literal] for role, literal in named.items() if literal is not None})
     template, templates = _templates(beside, fields)
@@ -116,7 +117,7 @@ def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]
 def _check_known(literal: str, place: str, known: Mapping[str, int]) -> None:
     if literal not in known:
         raise InvalidArtifact(
-            f"{place} names {literal[:80]!r}, which is not among the added tokens of tokenizer.json; add it there",
+            f"{place} names {literal[:80]!r}, which is not an added token of the tokenizer; add it",
             field=place,
         )
 
@@ -169,6 +170,18 @@ def _check_bert(fields: Fields, config: PipelineConfig) -> None:
             )
 
 
+def _check_clean_up(fields: Fields, config: PipelineConfig) -> None:
+    """Check the flags by which transformers changes decoded text; that of BPE is not followed."""
+    key = "clean_up_tokenization_spaces"
+    for flag in (key, f"{key}_for_bpe_even_though_it_will_corrupt_output"):
+        if not isinstance(value := fields.peek(flag), bool | None):
+            raise InvalidArtifact(f"{flag} must be true or false", field=fields.at(flag))
+    if fields.peek(key) and value and isinstance(config.model, ByteBpe | CharBpe):
+        raise Unsupported(
+            f"{flag} is true, and the text of BPE is decoded as it was; set it to false", field=fields.at(flag)
+        )
+
+
 def _puts_space(config: PipelineConfig) -> bool:
     """Tell whether a space, or what stands for one, is put before a text."""
     if isinstance(config.model, ByteBpe):
@@ -183,12 +196,12 @@ def _puts_space(config: PipelineConfig) -> bool:
 
 
 def _check_added_tokens_json(fields: Fields, known: Mapping[str, int]) -> None:
-    """Check the list of older versions of transformers against the one of ``tokenizer.json``."""
+    """Check the list of older versions of transformers against the tokens that there are."""
     for literal, id in fields.rest().items():
         if type(id) is not int or known.get(literal) != id:
             place = fields.at(literal[:80])
             raise InvalidArtifact(
-                f"{place} is not an added token of tokenizer.json; save the tokenizer again",
+                f"{place} is not an added token of the tokenizer, which has others; save it again",
                 code="id_conflict",
                 field=place,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
@@ -23,7 +23,7 @@ from tokenizer_core.formats.hf_roles import (
     TOKENS_MAP,
     load,
     take_decoder,
-    take_listed,
+    take_named,
     take_token,
 )
 from tokenizer_core.patterns import PATTERNS
@@ -133,7 +133,7 @@ def document(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> tuple[
     usual = made.roles if named else {}
     usual = {role: literal for role, literal in usual.items() if literal in entries or literal in flagged}
     roles = _roles(config, tokens_map, usual, made)
-    tokens = flagged | _added_tokens(config, tokens_map, load(beside, ADDED), entries, roles, flagged)
+    tokens = flagged | _added_tokens(beside, entries, roles, flagged)
     ids = {role: tokens[token.content] for role, token in roles.items()}
     single, pair = made.single, made.pair
     if kind == "GPT2" and config.peek("add_bos_token") is True:
@@ -178,9 +178,7 @@ def _roles(config: Fields, tokens_map: Fields, usual: Mapping[str, str], made: _
 
 
 def _added_tokens(
-    config: Fields,
-    tokens_map: Fields,
-    listed: Fields,
+    beside: Mapping[str, bytes],
     entries: Mapping[str, int],
     roles: Mapping[str, AddedToken],
     flagged: Mapping[str, AddedToken],
@@ -189,27 +187,21 @@ def _added_tokens(
     named: dict[str, tuple[AddedToken, str]] = {}
     for role, token in roles.items():
         named.setdefault(token.content, (token, f"{role}_token"))
-    for file in (config, tokens_map):
-        for key in LISTS:
-            for literal, place in take_listed(file, key):
-                named.setdefault(literal, (AddedToken(id=0, content=literal, special=True), place))
+    for token, place in take_named(beside, LISTS):
+        named.setdefault(token.content, (token, place))
     tokens: dict[str, AddedToken] = {}
+    listed = load(beside, ADDED)
     for literal, value in listed.rest().items():
         id = identifier(value, listed.at(literal[:80]))
         token, _ = named.get(literal, (AddedToken(id=0, content=literal), ""))
         if literal not in flagged:
-            tokens[literal] = _with_id(token, id)
+            tokens[literal] = replace(token, id=id)
     for literal, (token, place) in named.items():
         if literal not in tokens and literal not in flagged:
             if literal not in entries:
                 raise InvalidArtifact(f"{literal[:80]!r} is not in vocab.json", field=place)
-            tokens[literal] = _with_id(token, identifier(entries[literal], f"vocab.json.{literal[:80]}"))
+            tokens[literal] = replace(token, id=identifier(entries[literal], f"vocab.json.{literal[:80]}"))
     return tokens
-
-
-def _with_id(token: AddedToken, id: int) -> AddedToken:
-    flags = {flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS}
-    return AddedToken(id=id, content=token.content, **flags)
 
 
 def _pretokenizer(made: _Class, space: bool) -> dict[str, Any]:

@@ -18,22 +18,26 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
+from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_generation import GENERATION
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
+from tokenizer_core.formats.hf_roles import ADDED, CONFIG, NAMING, TOKENS_MAP, load, take_added, take_named
 from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
 from tokenizer_core.formats.sentencepiece_classes import (
     BY_MODEL,
     CONVERSIONS,
     EXTRA_IDS,
+    FOLLOWS_PREFIX,
     MOST_EXTRA_IDS,
     PLAIN,
+    check_settings,
     class_of,
 )
 from tokenizer_core.formats.sentencepiece_convert import convert
 from tokenizer_core.stages.decoders import SentencePieceText
 from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 from tokenizer_core.stages.normalizers import SentencePieceRules
+from tokenizer_core.stages.pretokenizers import Metaspace
 
 MODEL = "tokenizer.model"
 """The name in an artifact."""
@@ -69,24 +73,32 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     vocabulary, text = Vocabulary.from_sentencepiece(model)
     rest = json.loads(text)
     kind = class_of(beside)
+    check_settings(beside, kind)
     if kind in CONVERSIONS:
         return convert(vocabulary, rest, beside, CONVERSIONS[kind])
     if rest["denormalizer_charsmap"]:
         raise Unsupported("the model rewrites what it decodes (denormalizer_spec), which is not supported", field=MODEL)
-    added = _added_tokens(vocabulary, rest, beside)
+    rules = _rules(vocabulary, rest)
+    spaces = _spaces(rules, load(beside, CONFIG), kind)
+    added = _added_tokens(vocabulary, rest, beside, symbols=spaces != rules)
     ids = {token.content: token.id for token in added}
     roles = {
         role: literal if (literal := rest[f"{role}_piece"]) in ids else None for role in ("bos", "eos", "pad", "unk")
     }
+    puts_space = spaces.prepend == "first" if isinstance(spaces, Metaspace) else spaces.dummy_prefix
     config = PipelineConfig(
-        normalizer=(_rules(vocabulary, rest),),
+        normalizer=() if isinstance(spaces, Metaspace) else (spaces,),
+        pretokenizer=(spaces,) if isinstance(spaces, Metaspace) else (),
         model=_model(rest),
-        decoder=(_decoder(rest),),
+        decoder=(_decoder(rest, dummy_prefix=puts_space),),
         added_tokens=added,
         prefix_ids=_around("bos", roles, ids, beside),
         suffix_ids=_around("eos", roles, ids, beside),
     )
     settings = read_settings(beside, config, Settings())
+    if spaces != rules and not puts_space:
+        # Only the files beside a model say so, and reading them takes the key.
+        settings = dataclasses.replace(settings, extra=tuple(sorted((*settings.extra, ("add_prefix_space", "false")))))
     settings = dataclasses.replace(
         settings,
         bos=settings.bos or roles["bos"],
@@ -139,23 +151,52 @@ def _model(rest: Mapping[str, Any]) -> Model:
             )
 
 
-def _decoder(rest: Mapping[str, Any]) -> SentencePieceText:
+def _decoder(rest: Mapping[str, Any], *, dummy_prefix: bool) -> SentencePieceText:
     return SentencePieceText(
         unk=next(iter(rest["unknown"]), None),
         unk_surface=rest["unk_surface"],
         control=tuple(rest["control"]),
         byte_fallback=rest["byte_fallback"],
-        dummy_prefix=rest["normalizer"]["add_dummy_prefix"],
+        dummy_prefix=dummy_prefix,
         fold=rest["normalizer"]["remove_extra_whitespaces"],
     )
 
 
+def _spaces(rules: SentencePieceRules, config: Fields, kind: str | None) -> SentencePieceRules | Metaspace:
+    """Return where spaces are put: as the rules of the model say, or as the settings of a Llama do.
+
+    With ``legacy: false`` no space stands behind a special token, and none before a text that begins with one.
+
+    Raises:
+        Unsupported: the rules of the model are others than those of Llama's, which transformers passes over.
+    """
+    said = {key: config.optional(key, bool) is False for key in ("add_prefix_space", "legacy")}
+    if kind not in FOLLOWS_PREFIX or not any(said.values()):
+        return rules
+    if rules.charsmap or rules.fold or rules.suffix:
+        key = next(key for key, is_off in said.items() if is_off)
+        raise Unsupported(
+            f"{key} is false, which is supported with a model that rewrites no text and keeps all spaces; use its "
+            "tokenizer.json",
+            field=config.at(key),
+        )
+    if not said["legacy"]:
+        return dataclasses.replace(rules, dummy_prefix=False)
+    return Metaspace(replacement="\u2581", prepend="never" if said["add_prefix_space"] else "first", split=False)
+
+
 def _added_tokens(
-    vocabulary: Vocabulary, rest: Mapping[str, Any], beside: Mapping[str, bytes]
+    vocabulary: Vocabulary, rest: Mapping[str, Any], beside: Mapping[str, bytes], *, symbols: bool
 ) -> tuple[AddedToken, ...]:
-    """Take the tokens that no text becomes by itself, and those that the files beside the model add."""
+    """Take the tokens that no text becomes by itself, and those that the files beside the model add or name.
+
+    Args:
+        symbols: transformers looks for the symbols of the model too, before the model does.
+    """
     own = (*rest["unknown"], *rest["control"])
     added = {id: AddedToken(id=id, content=_text(vocabulary, id), special=True) for id in own}
+    for id in rest["user_defined"] if symbols else ():
+        added[id] = AddedToken(id=id, content=_text(vocabulary, id))
     for token, place in _listed(vocabulary, beside):
         piece = _text(vocabulary, token.id)
         if piece and piece != token.content:
@@ -165,6 +206,15 @@ def _added_tokens(
                 field=place,
             )
         added[token.id] = token
+    known = {token.content for token in added.values()}
+    pieces, next_id = dict(vocabulary.token_texts()), max([vocabulary.id_limit - 1, *added]) + 1
+    for token, _ in take_named(beside, NAMING):
+        # Of other classes, tokens that nobody names may take the next ids first.
+        if token.content not in known and (token.content in pieces or class_of(beside) == "Llama"):
+            id = pieces.get(token.content, next_id)
+            next_id += id == next_id
+            added[id] = dataclasses.replace(token, id=id)
+            known.add(token.content)
     return tuple(added.values())
 
 
@@ -179,7 +229,7 @@ def _listed(vocabulary: Vocabulary, beside: Mapping[str, bytes]) -> Iterator[tup
         for number in range(count):
             id = vocabulary.id_limit + count - 1 - number
             yield AddedToken(id=id, content=f"<extra_id_{number}>", special=True), config.at("extra_ids")
-    yield from take_decoder(config)
+    yield from take_added(beside, normalized=False)
 
 
 def _around(

@@ -14,7 +14,7 @@ from tokenizer_core._kernel import Pipeline
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.bare import require_bare
-from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, Rules, write
+from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, Piece, Rules, write
 from tokenizer_core.stages.models import CharBpe
 from tokenizer_core.stages.normalizers import Prepend, Replace
 from tokenizer_core.stages.pattern import Pattern
@@ -22,8 +22,6 @@ from tokenizer_core.stages.pattern import Pattern
 _ESCAPED = Replace(Pattern("string", " "), "▁")
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 _ROLES = ("unk", "bos", "eos", "pad")
-
-Piece = tuple[str, float, int]
 
 
 def render(parts: TokenizerParts) -> bytes:

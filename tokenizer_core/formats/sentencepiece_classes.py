@@ -6,8 +6,9 @@ ids, or rewrite the text first, and nothing in the model tells.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.hf_roles import CONFIG, load
@@ -87,7 +88,6 @@ class Conversion:
         commas: pieces that end in a digit and a comma lose 100 of their score.
         words: the text is cut at white space first.
         listed: ids behind the pieces are known only from ``added_tokens_decoder``.
-        fixed: settings of the class that are supported with one value alone.
     """
 
     roles: Mapping[str, str]
@@ -107,7 +107,6 @@ class Conversion:
     commas: bool = False
     words: bool = False
     listed: bool = False
-    fixed: Mapping[str, object] = field(default_factory=dict)
 
 
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
@@ -194,7 +193,6 @@ CONVERSIONS: dict[str, Conversion] = {
         pair="{lang} A B </s>",
         lang="eng_Latn",
         listed=True,
-        fixed={"legacy_behaviour": False},
     ),
     "Pegasus": Conversion(
         roles={"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
@@ -206,7 +204,6 @@ CONVERSIONS: dict[str, Conversion] = {
         single="A </s>",
         pair="A B </s>",
         words=True,
-        fixed={"offset": 103, "mask_token_sent": "<mask_1>", "mask_token": "<mask_2>"},
     ),
     "RemBert": Conversion(
         roles={**_BERT, "unk": "[UNK]", "pad": "[PAD]"},
@@ -243,6 +240,57 @@ CONVERSIONS: dict[str, Conversion] = {
     ),
 }
 """Classes whose ids are those of another pipeline than SentencePiece's, which transformers makes of the model."""
+
+
+_ON, _OFF = (None, True), (None, False)
+_Values = dict[str, tuple[object, ...]]
+_PREFIX: _Values = {"add_prefix_space": _ON}
+_EVERYWHERE: _Values = {"sp_model_kwargs": (None, {}), "split_special_tokens": _OFF}
+
+FIXED: dict[str, _Values] = {
+    "Albert": {**_PREFIX, "remove_space": _ON},
+    "Baichuan": {**_PREFIX, "legacy": _ON},
+    "BertGeneration": {"legacy": _ON},
+    "BigBird": _PREFIX,
+    "Camembert": _PREFIX,
+    "CodeLlama": _PREFIX,
+    "DebertaV2": _PREFIX,
+    "FNet": {**_PREFIX, "legacy": _ON, "remove_space": _ON},
+    "InternLM": {**_PREFIX, "legacy": _ON},
+    "InternLM2": {**_PREFIX, "legacy": _ON},
+    "MT5": {**_PREFIX, "legacy": _ON},
+    "Nllb": {"legacy_behaviour": _OFF},
+    "Pegasus": {"offset": (103,), "mask_token_sent": ("<mask_1>",), "mask_token": ("<mask_2>",)},
+    "RemBert": {**_PREFIX, "remove_space": _ON},
+    "SpeechT5": {"legacy": _ON, "normalize": _OFF},
+    "T5": {**_PREFIX, "legacy": _ON},
+    "XLMRoberta": _PREFIX,
+    "XLNet": {"remove_space": _ON},
+}
+"""Settings that change ids in some version of transformers and are not followed, with the values that change none.
+
+Measured with 4.57 and 5.24. What is followed stands in no row (``do_lower_case``, ``keep_accents``, ``split_by_punct``,
+``src_lang``, ``extra_ids``), nor does what neither version of a class reads.
+"""
+
+FOLLOWS_PREFIX = (None, "Llama", "PreTrained")
+"""Classes of which ``legacy`` and ``add_prefix_space`` say where the space before a text is put."""
+
+
+def check_settings(beside: Mapping[str, bytes], kind: str | None) -> None:
+    """Refuse settings of a class that are not followed.
+
+    Raises:
+        Unsupported: at the key.
+    """
+    said = load(beside, CONFIG).rest()
+    for key, allowed in {**_EVERYWHERE, **FIXED.get(kind or "", {})}.items():
+        if key in said and said[key] not in allowed:
+            raise Unsupported(
+                f"{key} is {json.dumps(said[key])[:80]}, which may change ids and is supported as "
+                f"{json.dumps(allowed[-1])} alone; use its tokenizer.json, which transformers' save_pretrained writes",
+                field=f"{CONFIG}.{key}",
+            )
 
 
 def class_of(beside: Mapping[str, bytes]) -> str | None:

@@ -14,7 +14,7 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_roles import CONFIG, LISTS, TOKENS_MAP, load, take_decoder, take_token
+from tokenizer_core.formats.hf_roles import CONFIG, LISTS, TOKENS_MAP, load, take_added, take_named, take_token
 from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.sentencepiece_classes import Conversion
@@ -50,7 +50,7 @@ def convert(
         Unsupported: the model or the configuration says what transformers ignores, or what is not supported.
     """
     config = load(beside, CONFIG)
-    _check(rest, beside, conversion)
+    _check(rest, config)
     entries = _entries(pieces, conversion)
     added = _added(pieces, rest, beside, entries, conversion)
     ids = {text: id for id, (text, _) in enumerate(entries)} | {token.content: token.id for token in added}
@@ -80,21 +80,14 @@ def convert(
     return TokenizerParts(reserve(vocabulary, pipeline.added_tokens), pipeline, settings)
 
 
-def _check(rest: Mapping[str, Any], beside: Mapping[str, bytes], conversion: Conversion) -> None:
+def _check(rest: Mapping[str, Any], config: Fields) -> None:
     """Refuse what transformers would pass over in silence, so that its ids are not SentencePiece's."""
-    config = load(beside, CONFIG)
     if rest["model_type"] != "unigram" or rest["byte_fallback"] or rest["treat_whitespace_as_suffix"]:
         raise Unsupported(
             f"{config.peek('tokenizer_class')} is supported with a Unigram model that has no byte fallback, and whose "
             "spaces stand before words; use its tokenizer.json",
             field="trainer_spec",
         )
-    said = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
-    for key, wanted in conversion.fixed.items():
-        if said.get(key, wanted) != wanted:
-            raise Unsupported(
-                f"{config.at(key)} must be {json.dumps(wanted)}; use its tokenizer.json", field=config.at(key)
-            )
 
 
 def _entries(pieces: Vocabulary, conversion: Conversion) -> list[tuple[str, float]]:
@@ -150,7 +143,7 @@ def _added(
         add(AddedToken(id=0, content=text, special=id in rest["control"]))
     for text in (*conversion.lead, *conversion.spare, *conversion.tail):
         add(AddedToken(id=0, content=text, special=True))
-    listed = sorted(take_decoder(load(beside, CONFIG)), key=lambda item: item[0].id)
+    listed = sorted(take_added(beside, normalized=True), key=lambda item: item[0].id)
     if conversion.listed and not listed:
         raise Unsupported(
             "the ids of the languages are not in the model, and no added_tokens_decoder lists them; use its "
@@ -170,21 +163,10 @@ def _added(
     for _, token, is_named in _roles(beside, conversion):
         if token.content not in known or not is_named:
             add(token)
-    for token in _further(beside):
+    for token, _ in take_named(beside, LISTS):
         if token.content not in added:
             add(token)
     return tuple(added.values())
-
-
-def _further(beside: Mapping[str, bytes]) -> Iterator[AddedToken]:
-    """Yield the tokens of the lists of special tokens, with the id 0."""
-    for name in (TOKENS_MAP, CONFIG):
-        fields = load(beside, name)
-        for key in LISTS:
-            for item, path in fields.items(key) if isinstance(fields.peek(key), list) else ():
-                token = take_token(Fields({"token": item}, path), "token")
-                if token is not None:
-                    yield AddedToken(id=0, content=token, special=True) if isinstance(token, str) else token
 
 
 def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> tuple[Frame, Frame]:
@@ -239,7 +221,5 @@ def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[PretokenizerS
 
 
 def _flag(config: Fields, key: str, default: bool) -> bool:
-    value = config.peek(key)
-    if not isinstance(value, bool | None):
-        raise InvalidArtifact(f"{config.at(key)} must be true or false", field=config.at(key))
+    value = config.optional(key, bool)
     return default if value is None else value

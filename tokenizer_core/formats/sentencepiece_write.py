@@ -13,6 +13,9 @@ from typing import Literal
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 """What a piece is for."""
 
+Piece = tuple[str, float, int]
+"""The text of an id, its score and its type."""
+
 _MODEL_TYPES = {"unigram": 1, "bpe": 2}
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 
@@ -34,8 +37,8 @@ class Rules:
     names: dict[str, str]
 
 
-def write(pieces: Iterable[tuple[str, float, int]], rules: Rules) -> bytes:
-    """Return the bytes of a model with ``(text, score, type)`` of each id."""
+def write(pieces: Iterable[Piece], rules: Rules) -> bytes:
+    """Return the bytes of a model with these pieces."""
     trainer = _number(3, _MODEL_TYPES[rules.model_type]) + _number(35, rules.byte_fallback)
     for field, role in ((45, "unk"), (46, "bos"), (47, "eos"), (48, "pad")):
         if role in rules.names:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tokenizer_core.checked import Character, Checked
 from tokenizer_core.stages.normalizers import Replace
+from tokenizer_core.stages.pattern import Pattern
 
 Joining = Literal["spaced", "fuse", "byte_fallback", "byte_level"]
 
@@ -103,3 +104,11 @@ class Ctc(Checked):
 
 
 DecoderStage = Join | WordPiece | Ctc | SentencePieceText | MetaspaceDecoder | BpeDecoder | Replace | StripDecoder
+
+CLEAN_UP: tuple[DecoderStage, ...] = (
+    Join("fuse"),
+    *(Replace(Pattern("string", f" {sign}"), sign) for sign in (".", "?", "!", ",")),
+    Replace(Pattern("string", " ' "), "'"),
+    *(Replace(Pattern("string", f" {word}"), word) for word in ("n't", "'m", "'s", "'ve", "'re")),
+)
+"""Take spaces before punctuation and in contractions away: ``clean_up_tokenization`` of transformers."""

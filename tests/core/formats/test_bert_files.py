@@ -10,7 +10,7 @@ import pytest
 from tokenizers.implementations import BertWordPieceTokenizer
 
 from tests.core.formats.mutations import damaged, damaged_json, seeds, survives
-from tests.core.formats.test_gguf import gguf
+from tests.core.formats.test_gguf import KEYS, gguf, written
 from tests.support.data import needs_data, shared
 from tokenizer_core import TokdError, Tokenizer
 
@@ -73,6 +73,30 @@ def test_an_empty_line_is_nobodys_and_line_ends_may_be_those_of_windows(tmp_path
     assert found.token_bytes(4) == "a\u2028b".encode()
 
 
+@pytest.mark.parametrize(
+    ("config", "truth"),
+    [
+        # Of transformers 4.57.6 and 5.24.0: what is not special is found in the normalized text.
+        ({}, {"the <Tool> them": [6, 14, 8], "the<Tool>them": [6, 14, 8], "the <tool> them": [6, 14, 8]}),
+        ({"additional_special_tokens": ["<Tool>"]}, {"the <Tool> them": [6, 14, 8], "<tool>": [2, 2, 2]}),
+        ({"do_lower_case": False}, {"the <Tool> them": [6, 14, 8], "<tool>": [2, 2, 2]}),
+    ],
+)
+def test_added_tokens_json_lists_added_tokens(
+    config: dict[str, Any], truth: dict[str, list[int]], tmp_path: Path
+) -> None:
+    place = write(tmp_path / "bert", tokenizer_class="BertTokenizer", **config)
+    (place / "added_tokens.json").write_text('{"<Tool>": 14}')
+    tokenizer = Tokenizer.load(place)
+    assert {text: tokenizer.encode(text, special_tokens="parse").tolist() for text in truth} == truth
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.open(tmp_path / "saved").hash == tokenizer.hash
+    (place / "added_tokens.json").write_text('{"<Tool>": 40}')
+    with pytest.raises(TokdError) as caught:
+        Tokenizer.load(place)
+    assert caught.value.code == "id_conflict"
+
+
 REFUSED: dict[str, tuple[list[str] | bytes, dict[str, Any], str, str]] = {
     "no utf-8": (b"[UNK]\n\xff\n", {}, "invalid_file", "vocab.txt"),
     "a line twice": ([*WORDS, "the"], {}, "duplicate_token", "vocab.txt line 15"),
@@ -114,6 +138,24 @@ def test_gguf_gives_the_ids_of_the_vocab_txt(tmp_path: Path) -> None:
         other.encode("the the 日them.", add_special_tokens=True).tolist()
     )
     assert found.special_tokens.keys() == other.special_tokens.keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "settings"),
+    [
+        ({"lowercase": False}, {"do_lower_case": False}),
+        ({"lowercase": True, "strip_accents": False}, {"do_lower_case": True, "strip_accents": False}),
+        ({"strip_accents": False}, {"strip_accents": False}),
+    ],
+)
+def test_gguf_may_say_what_the_normalizer_does(
+    said: dict[str, bool], settings: dict[str, bool], tmp_path: Path
+) -> None:
+    keys = {key: BERT.get(key.rpartition(".")[2], value) for key, value in KEYS.items()}
+    keys |= {f"tokenizer.ggml.normalizer.{key}": value for key, value in said.items()}
+    (tmp_path / "made.gguf").write_bytes(written(keys))
+    found = Tokenizer.load(tmp_path / "made.gguf")
+    assert found.config.normalizer == Tokenizer.load(write(tmp_path / "bert", **settings)).config.normalizer
 
 
 @needs_data
