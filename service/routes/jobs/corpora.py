@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -117,20 +116,6 @@ def _check_url(url: str, path: str, schemes: Iterable[str]) -> None:
     if found.scheme not in allowed or "::" in url.partition("[")[0] + url.partition("]")[2] or "\0" in unquote(url):
         detail = f"jobs may not read {quote(url)}; URLs may have these schemes: {', '.join(allowed) or 'none'}"
         raise ServiceError("scheme_forbidden", detail, path)
-    if found.username is not None or found.password is not None or not host or _is_private(host):
+    if found.username is not None or found.password is not None or not Bounds.is_public_host(host):
         detail = f"{quote(url)} must name a public host, and no user or password"
         raise ServiceError("address_forbidden", detail, path)
-
-
-def _is_private(host: str) -> bool:
-    """Tell whether a host is, by its name alone, none of the public ones."""
-    name = host.rstrip(".").lower()
-    if name == "localhost" or name.endswith((".localhost", ".local", ".internal")):
-        return True
-    try:
-        address = ip_address(name.partition("%")[0])
-    except ValueError:
-        # Resolvers also read 2130706433 and 0x7f.1 as addresses, and no public host is called so.
-        return name.rpartition(".")[2][:1].isdigit()
-    mapped = getattr(address, "ipv4_mapped", None)
-    return not (address if mapped is None else mapped).is_global
