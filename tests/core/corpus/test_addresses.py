@@ -99,7 +99,9 @@ def test_every_address_of_a_name_is_checked_before_any_is_connected_to(
     assert raised.value.code == "address_forbidden"
 
 
-@pytest.mark.parametrize("host", ["", ".", "localhost", "a.LOCALHOST.", "2130706433", "0x7f.1", "127.1", "::1%", "[::1]"])
+@pytest.mark.parametrize(
+    "host", ["", ".", "localhost", "a.LOCALHOST.", "2130706433", "0x7f.1", "127.1", "::1%", "[::1]"]
+)
 def test_a_host_that_is_private_by_its_name_is_known(host: str) -> None:
     assert not Bounds.is_public_host(host)
     assert Bounds.is_public_host("example.org")

@@ -162,7 +162,11 @@ def test_transfer_coding_other_than_chunked_is_refused(server: Server, coding: s
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *((method, path) for method in ("GET", "HEAD") for path in ("/healthz", "/tokenizers", "/metrics", "/v1/models")),
+        *(
+            (method, path)
+            for method in ("GET", "HEAD")
+            for path in ("/healthz", "/tokenizers", "/metrics", "/v1/models")
+        ),
         ("GET", "/docs"),
         ("GET", "/"),
         ("GET", "/train-job"),
