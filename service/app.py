@@ -369,8 +369,8 @@ def _reload(exchange: Exchange, load: Callable[[], Settings], tasks: list[asynci
 async def _follow(exchange: Exchange) -> None:
     """Take up what other processes and the watched directory change."""
     while True:
-        await asyncio.sleep(FOLLOW_SECONDS)
         await asyncio.to_thread(exchange.follow)
+        await asyncio.sleep(FOLLOW_SECONDS)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

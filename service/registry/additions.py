@@ -2,19 +2,23 @@
 writes.
 
 The file is replaced by a rename, so whoever reads it has all of one version. The artifacts lie beside it, in
-directories named after what they hold, so that a directory never changes its meaning.
+directories named after what they hold, so that a directory never changes its meaning. What is still being made has a
+lock that ends with its process; without one it is a leftover of a process that was killed.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from fcntl import LOCK_EX, flock
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +27,11 @@ from service.setting_values import InvalidSetting
 from tokenizer_core import Tokenizer
 
 _FILE, _LOCK = "served.json", "lock"
-_INCOMING = ".incoming-"
+_INCOMING, _ASIDE = ".incoming-", ".aside-"
+_NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
+_DIRECTORY = re.compile(r"\w[\w.+-]*", re.ASCII)
+
+_log = logging.getLogger("tokd")
 
 Signature = tuple[int, ...] | None
 
@@ -64,15 +72,20 @@ class Additions:
         """
         try:
             data = json.loads(self._file.read_bytes())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             if self.signature() is None:
                 # What is no directory for it at all, the store of jobs names.
                 return Served()
-            raise InvalidSetting("trained", f"has {self._file}, which cannot be read: {error}") from None
+            wrong = f"has {self._file}, which cannot be read: {error}; put back a copy, or remove it"
+            raise InvalidSetting("trained", wrong) from None
         tables: list[Any] = [data.get(name) if isinstance(data, dict) else None for name in ("tokenizers", "aliases")]
-        for table in tables:
-            if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-                raise InvalidSetting("trained", f"has {self._file}, which this server did not write")
+        for table, kind in zip(tables, (_DIRECTORY, _NAME), strict=True):
+            if not isinstance(table, dict) or not all(
+                _NAME.fullmatch(name) and isinstance(value, str) and kind.fullmatch(value)
+                for name, value in table.items()
+            ):
+                wrong = f"has {self._file}, which this server did not write; put back a copy, or remove it"
+                raise InvalidSetting("trained", wrong)
         return Served(*tables)
 
     @contextmanager
@@ -87,21 +100,54 @@ class Additions:
         """Replace the file; the caller holds the lock."""
         made = self.directory / f".{_FILE}.new"
         data = {"tokenizers": dict(served.tokenizers), "aliases": dict(served.aliases)}
-        with made.open("w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        made.replace(self._file)
+        try:
+            with made.open("w", encoding="utf-8") as file:
+                json.dump(data, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(self._file)
+        except BaseException:
+            with suppress(OSError):
+                made.unlink(missing_ok=True)
+            raise
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
         """Give a directory for what arrives, and remove it in the end."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=self.directory))
+        made, lock = self._claim()
         try:
             yield made
         finally:
             shutil.rmtree(made, ignore_errors=True)
+            os.close(lock)
+
+    def _claim(self) -> tuple[Path, int]:
+        while True:
+            made = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=self.directory))
+            with suppress(FileNotFoundError):
+                descriptor = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                # On a file system without locks nothing is swept away either.
+                with suppress(OSError):
+                    flock(descriptor, LOCK_EX)
+                if made.exists():
+                    return made, descriptor
+                os.close(descriptor)
+
+    def sweep(self) -> None:
+        """Remove what no living process is making, or has begun to remove."""
+        try:
+            found = [path for path in self.directory.iterdir() if path.name.startswith(_INCOMING)]
+        except OSError:
+            return
+        for path in found:
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    flock(descriptor, LOCK_EX | LOCK_NB)
+                    shutil.rmtree(path, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
 
     def keep(self, tokenizer: Tokenizer, name: str, made: Path) -> str:
         """Save a tokenizer as an artifact beside the file, by way of ``made``; return its directory's name."""
@@ -111,14 +157,19 @@ class Additions:
 
     def drop(self, directory: str) -> None:
         """Remove an artifact that the file no longer names; who has it open keeps it."""
-        aside = self.directory / f"{_INCOMING}dropped-{directory}"
+        aside = self.directory / f"{_INCOMING}dropped-{secrets.token_hex(8)}"
         with suppress(OSError):
             (self.directory / directory).rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
 
-    def sweep(self) -> None:
-        """Remove what a process left behind that died while it added or removed; the caller holds the lock."""
-        kept = set(self.read().tokenizers.values())
+    def put_aside(self, served: Served) -> None:
+        """Put aside the artifacts that the file does not name: it may have been repaired, and lack what is wanted.
+
+        The caller holds the lock.
+        """
+        kept = set(served.tokenizers.values())
         for path in self.directory.iterdir():
             if path.is_dir() and path.name not in kept and not path.name.startswith("."):
-                shutil.rmtree(path, ignore_errors=True)
+                aside = path.with_name(f"{_ASIDE}{path.name[:200]}-{secrets.token_hex(4)}")
+                path.rename(aside)
+                _log.warning("%s is not named by %s and put aside as %s", path, self._file, aside.name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -17,12 +18,13 @@ from service.errors import ServiceError, from_core, quote
 from service.exchange import Exchange
 from service.http.codings import require_unpacked
 from service.http.json_body import Parse, declared_length, parser, require_json
+from service.job_process.disk import written
 from service.registry.registry import require_name
 from service.registry.served import ServedTokenizer
 from service.registry.unpacking import unpack
 from service.request_log import LogEntry
 from service.routes.jobs.access import Access, JobAccess
-from service.routes.jobs.uploads import require_room, written
+from service.routes.jobs.uploads import require_room
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, described, find
@@ -61,9 +63,19 @@ class Changes:
         """
         return await self._threads.run(work, *arguments)
 
+    @contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """Give a directory for what arrives, and remove it in the end.
+
+        Errors:
+            ``disk_full``, ``disk_unwritable``: also of what is done in it.
+        """
+        with written("tokenizers"), self.exchange.additions.incoming() as made:
+            yield made
+
     def add_source(self, name: str, source: str, trained: ServedTokenizer | None) -> ServedTokenizer:
         """Add what a source names: a path, a repository of the hub, or a trained tokenizer, which is given."""
-        with self.exchange.additions.incoming() as made:
+        with self.incoming() as made:
             if trained is not None:
                 tokenizer = trained.tokenizer
             elif source.startswith(_HUB):
@@ -76,17 +88,15 @@ class Changes:
         """Add what an archive holds."""
         unpacked = packed.parent / "files"
         unpacked.mkdir()
-        with written():
-            unpack(packed, unpacked, self._settings.max_tokenizer_bytes)
+        unpack(packed, unpacked, self._settings.max_tokenizer_bytes)
         packed.unlink()
         return self._add(name, self._read(str(unpacked), None), packed.parent)
 
     def _add(self, name: str, tokenizer: Tokenizer, made: Path) -> ServedTokenizer:
-        with written():
-            try:
-                return self.exchange.add(name, tokenizer, made / "artifact")
-            except TokdError as error:
-                raise from_core(error) from error
+        try:
+            return self.exchange.add(name, tokenizer, made / "artifact")
+        except TokdError as error:
+            raise from_core(error) from error
 
     def _read(self, path: str, field: str | None) -> Tokenizer:
         try:
@@ -188,7 +198,7 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
         if name is None:
             raise ServiceError("missing_field", "name the tokenizer whose archive this is: ?name=...", "query name")
         require_name(name, "query name")
-        with changes.exchange.additions.incoming() as made:
+        with changes.incoming() as made:
             packed = made / "packed"
             await _receive(changes, server.settings, length, request, packed)
             return await changes.run(changes.add_archive, name, packed)
@@ -228,7 +238,7 @@ async def _receive(changes: Changes, settings: Settings, length: int | None, req
 
     def store(data: bytes) -> None:
         require_room(packed.parent, len(data), settings.min_free_bytes)
-        with written(), packed.open("ab") as file:
+        with packed.open("ab") as file:
             file.write(data)
 
     try:

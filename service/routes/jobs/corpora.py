@@ -17,9 +17,10 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from service.errors import ServiceError, quote
+from service.job_process.disk import written
 from service.registry.trained_tokenizers import jobs_directory
 from service.routes.jobs.kind import MAX_RECIPE_BYTES
-from service.routes.jobs.uploads import require_readable, too_large, written
+from service.routes.jobs.uploads import require_readable, too_large
 from service.schemas.training import CorpusRequest
 from service.settings import Settings
 from tokenizer_core import Bounds, CorpusForbidden
@@ -76,10 +77,10 @@ def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:
     """Write texts to a file of JSON lines, and return the hash of what it holds.
 
     Errors:
-        ``empty_corpus``, ``corpus_too_large``, ``disk_full``
+        ``empty_corpus``, ``corpus_too_large``, ``disk_full``, ``disk_unwritable``
     """
     hashed, size = hashlib.sha256(), 0
-    with written(), path.open("xb") as file:
+    with written("uploads"), path.open("xb") as file:
         for text in texts:
             line = orjson.dumps({"text": text}, option=orjson.OPT_APPEND_NEWLINE)
             size += len(text.encode("utf-8"))

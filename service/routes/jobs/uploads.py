@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +18,7 @@ from starlette.types import Receive
 from service.admission.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.http.multipart import Form, Part
+from service.job_process.disk import full, written
 from service.request_log import LogEntry
 from service.routes.jobs.access import JobAccess
 from service.routes.jobs.kind import Recipes
@@ -72,13 +72,13 @@ class Upload:
     def feed(self, data: bytes) -> None:
         """Take some more of the body apart and write it."""
         require_room(self.directory, len(data), self.min_free_bytes)
-        with written():
+        with written("uploads"):
             self.form.feed(data)
 
     def finish(self) -> None:
         """Require that the body was whole, and wait until it lies on the disk."""
         self.form.finish()
-        with written():
+        with written("uploads"):
             for stored in self.files:
                 os.fsync(stored.file.fileno())
                 stored.file.close()
@@ -86,7 +86,9 @@ class Upload:
     def close(self) -> None:
         """Let go of the files."""
         for stored in self.files:
-            stored.file.close()
+            # What a full disk did not take is written once more, and refused once more.
+            with suppress(OSError):
+                stored.file.close()
 
     def words(self) -> dict[str, str]:
         """Return the parts that are text.
@@ -242,29 +244,11 @@ def require_room(directory: Path, size: int, min_free_bytes: int) -> None:
     Errors:
         ``disk_full``
     """
-    if shutil.disk_usage(directory).free - size < min_free_bytes:
-        raise _disk_full()
-
-
-@contextmanager
-def written() -> Iterator[None]:
-    """Say that the disk is full when it is.
-
-    Errors:
-        ``disk_full``
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _disk_full() from None
-        raise
+    with written("uploads"):
+        if shutil.disk_usage(directory).free - size < min_free_bytes:
+            raise full("uploads")
 
 
 def too_large(most: int) -> ServiceError:
     """Say that a corpus is too large."""
     return ServiceError("corpus_too_large", f"the corpus is larger than {most} bytes; send less", "corpus")
-
-
-def _disk_full() -> ServiceError:
-    return ServiceError("disk_full", "the disk of this server has no room for the corpus; send it again later")
