@@ -153,14 +153,20 @@ class Additions:
         """Save a tokenizer as an artifact beside the file, by way of ``made``; return its directory's name."""
         tokenizer.save(made, name=name)
         place = self.directory / f"{tokenizer.hash.removeprefix('sha256:')}-{name}"
-        return put_into_place(made, place).name
+        is_new = not place.exists()
+        try:
+            return put_into_place(made, place).name
+        except OSError:
+            if is_new:
+                self.drop(place.name)
+            raise
 
     def drop(self, directory: str) -> None:
         """Remove an artifact that the file no longer names; who has it open keeps it."""
-        aside = self.directory / f"{_INCOMING}dropped-{secrets.token_hex(8)}"
+        place = self.directory / directory
         with suppress(OSError):
-            (self.directory / directory).rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+            place = place.rename(self.directory / f"{_INCOMING}dropped-{secrets.token_hex(8)}")
+        shutil.rmtree(place, ignore_errors=True)
 
     def put_aside(self, served: Served) -> None:
         """Put aside the artifacts that the file does not name: it may have been repaired, and lack what is wanted.

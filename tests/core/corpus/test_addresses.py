@@ -17,11 +17,11 @@ REGISTERED = """
 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 255.255.255.255/32
 ::/128 ::1/128 ::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001::/32 2001:2::/48 2001:10::/28 2001:20::/28
 2001:db8::/32 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8
-""".split()
-"""Blocks that IANA's registries of special-purpose addresses, of multicast and of address space take from the public."""
+"""
+"""Blocks that IANA's registries of special purposes, of multicast and of address space keep from the public."""
 
 
-@pytest.mark.parametrize("block", REGISTERED)
+@pytest.mark.parametrize("block", REGISTERED.split())
 def test_no_address_of_a_special_block_is_public(block: str) -> None:
     network = ip_network(block)
     middle = network[network.num_addresses // 2]
