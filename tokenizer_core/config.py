@@ -184,7 +184,8 @@ class Settings:
         for name in ("generation", "extra"):
             for index, (_, text) in enumerate(getattr(self, name)):
                 _check_json(text, f"{name}[{index}]")
-        _check_frame(len(tuple_of(self.pair_template or (), "pair_template")), "pair_template")
+        # Two of the parts are the texts.
+        _check_frame(len(tuple_of(self.pair_template or (), "pair_template")) - 2, "pair_template")
         for index, item in enumerate(self.pair_template or ()):
             if len(tuple_of(item, place := f"pair_template[{index}]")) != 2:
                 raise InvalidOption(f"{place} is an id or a text, and its type id, not {len(item)} parts", field=place)
@@ -209,7 +210,7 @@ class Settings:
 
 def _check_frame(size: int, field: str) -> None:
     if size > MAX_FRAME:
-        raise InvalidOption(f"{field}: a frame of {size} parts; one has at most {MAX_FRAME}", field=field)
+        raise InvalidOption(f"{field}: a frame of {size} ids; one has at most {MAX_FRAME}", field=field)
 
 
 def _check_json(text: str, field: str) -> None:

@@ -308,6 +308,7 @@ def _template(fields: Fields) -> Frames:
 
 def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]) -> list[Part]:
     found: list[Part] = []
+    framing = 0
     for item, path in fields.items(key):
         piece = Fields(item, path)
         sequence, special = piece.any("Sequence"), piece.any("SpecialToken")
@@ -321,7 +322,8 @@ def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]
             if name not in ids:
                 raise InvalidArtifact(f"{path} names {name[:80]!r}, which special_tokens has not", field=path)
             found.extend((id, type_id) for id in ids[name])
-            if len(found) > MAX_FRAME:
+            framing += len(ids[name])
+            if framing > MAX_FRAME:
                 path = fields.at(key)
                 raise Unsupported(f"{path} is a frame of more than {MAX_FRAME} ids, the most there may be", field=path)
         elif name == "A":
