@@ -115,6 +115,8 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
         mask = os.umask(0o777 ^ int(settings.uds_mode, 8))
         try:
             bound.bind(str(path))
+        except OSError as error:
+            raise InvalidSetting("uds", f"{path}: {str(error.strerror).lower()}; name another path") from None
         finally:
             os.umask(mask)
         try:

@@ -2,8 +2,7 @@
 writes.
 
 The file is replaced by a rename, so whoever reads it has all of one version. The artifacts lie beside it, in
-directories named after what they hold, so that a directory never changes its meaning. What is still being made has a
-lock that ends with its process; without one it is a leftover of a process that was killed.
+directories named after what they hold, so that a directory never changes its meaning.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from fcntl import LOCK_EX, LOCK_NB, flock
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
 from service.registry.artifact_dirs import put_into_place
+from service.registry.incoming import UPLOADS, incoming, sweep
 from service.setting_values import InvalidSetting
 from tokenizer_core import Tokenizer
 
 _FILE, _LOCK = "served.json", "lock"
-_INCOMING, _ASIDE = ".incoming-", ".aside-"
+_ASIDE = ".aside-"
 _NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
 _DIRECTORY = re.compile(r"\w[\w.+-]*", re.ASCII)
 
@@ -115,39 +114,12 @@ class Additions:
     def incoming(self) -> Iterator[Path]:
         """Give a directory for what arrives, and remove it in the end."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        made, lock = self._claim()
-        try:
+        with incoming(self.directory, UPLOADS) as made:
             yield made
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-            os.close(lock)
-
-    def _claim(self) -> tuple[Path, int]:
-        while True:
-            made = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=self.directory))
-            with suppress(FileNotFoundError):
-                descriptor = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                # On a file system without locks nothing is swept away either.
-                with suppress(OSError):
-                    flock(descriptor, LOCK_EX)
-                if made.exists():
-                    return made, descriptor
-                os.close(descriptor)
 
     def sweep(self) -> None:
-        """Remove what no living process is making, or has begun to remove."""
-        try:
-            found = [path for path in self.directory.iterdir() if path.name.startswith(_INCOMING)]
-        except OSError:
-            return
-        for path in found:
-            with suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                try:
-                    flock(descriptor, LOCK_EX | LOCK_NB)
-                    shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(descriptor)
+        """Remove uploads and removed artifacts that killed processes have left."""
+        sweep(self.directory, UPLOADS)
 
     def keep(self, tokenizer: Tokenizer, name: str, made: Path) -> str:
         """Save a tokenizer as an artifact beside the file, by way of ``made``; return its directory's name."""
@@ -165,7 +137,7 @@ class Additions:
         """Remove an artifact that the file no longer names; who has it open keeps it."""
         place = self.directory / directory
         with suppress(OSError):
-            place = place.rename(self.directory / f"{_INCOMING}dropped-{secrets.token_hex(8)}")
+            place = place.rename(self.directory / f"{UPLOADS}dropped-{secrets.token_hex(8)}")
         shutil.rmtree(place, ignore_errors=True)
 
     def put_aside(self, served: Served) -> None:

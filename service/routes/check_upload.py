@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 import orjson
@@ -21,6 +21,7 @@ from service.http.codings import require_unpacked
 from service.http.json_body import declared_length
 from service.job_process.auditing import ENVIRONMENT, SECONDS
 from service.job_process.disk import written
+from service.registry.incoming import CHECKS, incoming, sweep
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.answers import CheckAnswer
@@ -43,11 +44,13 @@ async def check_upload(request: Request, server: Server) -> Response:
             chunks = await server.limits.read(length, request.receive, request.scope["log_entry"])
         except Disconnected:
             return Response(status_code=499)
-        with written("uploads"), TemporaryDirectory(prefix="tokd-check-") as folder:
-            # Its folder is the name of a tokenizer that has none.
-            path = Path(folder) / "uploaded" / "tokenizer.json"
-            await server.limits.in_thread(_write, path, chunks)
-            told = await confined(str(path))
+        with written("uploads"):
+            sweep(Path(gettempdir()), CHECKS)
+            with incoming(Path(gettempdir()), CHECKS) as folder:
+                # Its folder is the name of a tokenizer that has none.
+                path = folder / "uploaded" / "tokenizer.json"
+                await server.limits.in_thread(_write, path, chunks)
+                told = await confined(str(path))
     if told is None:
         detail = f"the audit took more than {SECONDS} seconds or too much memory; run tokd check yourself"
         raise ServiceError("check_limit", detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -26,7 +27,7 @@ from service.registry.unpacking import unpack
 from service.request_log import LogEntry
 from service.routes.check_upload import confined
 from service.routes.jobs.access import Access, JobAccess
-from service.routes.jobs.uploads import require_room
+from service.routes.jobs.uploads import in_steps, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, described, find
@@ -38,7 +39,6 @@ from tokenizer_core import TokdError, Tokenizer
 
 ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
 _HUB = "hf:"
-_BLOCK_BYTES = 1 << 20
 _MAX_LISTED = 10_000
 
 T = TypeVar("T")
@@ -255,8 +255,6 @@ async def _receive(changes: Changes, settings: Settings, length: int | None, req
     too_large = ServiceError("body_too_large", f"the archive is larger than {most} bytes (max_tokenizer_bytes)")
     if length is not None and length > most:
         raise too_large
-    waiting: list[bytes] = []
-    gathered, more = 0, True
 
     def store(data: bytes) -> None:
         require_room(packed.parent, len(data), settings.min_free_bytes)
@@ -265,20 +263,7 @@ async def _receive(changes: Changes, settings: Settings, length: int | None, req
 
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            while more:
-                async with asyncio.timeout(settings.body_seconds):
-                    message = await request.receive()
-                if message["type"] == "http.disconnect":
-                    raise Disconnected
-                data, more = message.get("body", b""), message.get("more_body", False)
-                log_entry.bytes_in += len(data)
-                log_entry.unread = more
-                if log_entry.bytes_in > most:
-                    raise too_large
-                waiting.append(data)
-                gathered += len(data)
-                if gathered >= _BLOCK_BYTES or not more:
-                    await changes.access.run(store, b"".join(waiting))
-                    waiting, gathered = [], 0
+            in_thread, pause = partial(changes.access.run, store), settings.body_seconds
+            await in_steps(request.receive, log_entry, in_thread, most=most, too_large=too_large, pause=pause)
     except TimeoutError:
         raise ServiceError("request_timeout", "the archive did not arrive in time; send it faster") from None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -258,3 +259,32 @@ def test_several_processes_without_a_directory_for_their_numbers_are_refused_at_
         os.environ.clear()
         os.environ.update(before)
     assert "needs a directory for temporary files: No usable temporary directory" in capsys.readouterr().err
+
+
+def test_a_key_that_the_disk_takes_only_the_beginning_of_changes_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "keys.toml"
+    command = ["key", "new", "--name", "a", "--scope", "encode", "--file", str(file)]
+    assert main(command) == 0
+    before = file.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+    try:
+        assert main(command) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "unwritable_output: " in capsys.readouterr().err
+    assert file.read_bytes() == before
+    assert main(command) == 0
+
+
+@pytest.mark.process
+def test_a_socket_on_a_read_only_disk_is_named(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with mounted(directory, "read-only") as disk:
+        disk.spoil()
+        assert main(["serve", "--uds", str(directory / "s"), "--trained", str(tmp_path), "--worker", "false"]) == 2
+    assert f"{directory / 's'}: read-only file system" in capsys.readouterr().err

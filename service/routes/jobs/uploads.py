@@ -7,9 +7,10 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -190,40 +191,56 @@ async def receive_upload(
     Raises:
         Disconnected
     """
-    most = settings.max_corpus_bytes + _FRAME_BYTES
+    most, too_much = settings.max_corpus_bytes + _FRAME_BYTES, too_large(settings.max_corpus_bytes)
     if length is not None:
         if length > most:
-            raise too_large(settings.max_corpus_bytes)
+            raise too_much
         await access.run(require_room, upload.directory, length, settings.min_free_bytes)
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            await _receive(upload, most, access, settings, receive, log_entry)
+            store, pause = partial(access.run, upload.feed), settings.body_seconds
+            await in_steps(receive, log_entry, store, most=most, too_large=too_much, pause=pause)
+            await access.run(upload.finish)
     except TimeoutError:
         detail = f"the body did not arrive in {settings.upload_seconds} seconds, or stood still for "
         raise ServiceError("request_timeout", f"{detail}{settings.body_seconds}; send it faster") from None
 
 
-async def _receive(
-    upload: Upload, most: int, access: JobAccess, settings: Settings, receive: Receive, log_entry: LogEntry
+async def in_steps(
+    receive: Receive,
+    log_entry: LogEntry,
+    store: Callable[[bytes], Awaitable[None]],
+    *,
+    most: int,
+    too_large: ServiceError,
+    pause: float,
 ) -> None:
+    """Read a whole body, and store it some at a time.
+
+    Args:
+        most: bytes that it may have, or else ``too_large`` is raised.
+        pause: seconds that it may stand still.
+
+    Raises:
+        Disconnected, TimeoutError
+    """
     waiting: list[bytes] = []
     gathered, more = 0, True
     while more:
-        async with asyncio.timeout(settings.body_seconds):
+        async with asyncio.timeout(pause):
             message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
         data, more = message.get("body", b""), message.get("more_body", False)
         log_entry.bytes_in += len(data)
+        log_entry.unread = more
         if log_entry.bytes_in > most:
-            raise too_large(settings.max_corpus_bytes)
+            raise too_large
         waiting.append(data)
         gathered += len(data)
         if gathered >= STEP_BYTES or not more:
-            log_entry.unread = more
-            await access.run(upload.feed, b"".join(waiting))
+            await store(b"".join(waiting))
             waiting, gathered = [], 0
-    await access.run(upload.finish)
 
 
 def require_readable(name: str, form: str | None, path: str) -> None:
