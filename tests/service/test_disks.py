@@ -27,6 +27,7 @@ from tests.service.registry.conftest import add, ids_of, trained_on
 from tests.service.registry.test_uploaded_archives import packed_tar, upload
 from tests.support.disks import Failing, mounted
 from tests.support.paths import ROOT
+from tokenizer_core import Tokenizer
 
 NUMBERS = {
     errno.ENOSPC: "disk_full",
@@ -288,3 +289,33 @@ def test_a_socket_on_a_read_only_disk_is_named(
         disk.spoil()
         assert main(["serve", "--uds", str(directory / "s"), "--trained", str(tmp_path), "--worker", "false"]) == 2
     assert f"{directory / 's'}: read-only file system" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_cache_of_the_hub_that_cannot_be_written_is_no_fault_of_the_tokenizer(
+    client: TestClient, sources: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def download(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "/cache")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    assert_problem(add(client, "mine", "hf:org/name"), NUMBERS[number])
+    number = errno.ECONNREFUSED
+    assert_problem(add(client, "mine", "hf:org/name"), "artifact_unusable", path="source")
+
+
+def test_a_source_that_cannot_be_looked_at_is_refused(
+    client: TestClient, sources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = sources / "loop"
+    loop.symlink_to(loop)
+    for source in (f"{sources}/{'a' * 300}", loop):
+        assert_problem(add(client, "mine", source), "path_forbidden", path="source")
+    loop.unlink()
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Tokenizer, "open", forbidden)
+    problem = assert_problem(add(client, "mine", sources / "one"), "artifact_unusable", path="source")
+    assert "permission denied" in problem["detail"]
