@@ -27,6 +27,7 @@ from service.exchange import Exchange
 from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
 from service.http.fast_path import FastPath
+from service.http.json_body import refuse_transfer_codings
 from service.http.protocol import REFUSED, WRITE_WHOLE
 from service.http.trace import trace_of
 from service.jobs import JobStore
@@ -303,7 +304,7 @@ async def _send_with(send: Send, trace: Trace, message: Message) -> None:
 
 
 class _Guarded:
-    """A route behind the checks of the host, the key and the names in the query; hot routes do them themselves."""
+    """A route behind the checks of host, key, coding and the names in the query; hot routes do them themselves."""
 
     def __init__(self, app: ASGIApp, guard: Guard | None, need: Need, known: frozenset[str]) -> None:
         self._app, self._guard, self._need, self._known = app, guard, need, known
@@ -313,12 +314,11 @@ class _Guarded:
             scope["identity"] = identity = self._guard.require(self._need, scope["headers"])
             scope["log_entry"].key = identity.key
             self._guard.admit(identity)
+        refuse_transfer_codings(scope["headers"])
         if self._need is OPEN:
             # Monitors add what they like, such as the time to get past caches; none of it is read.
             scope["query_string"] = b""
-            await self._app(scope, receive, send)
-            return
-        if scope["query_string"]:
+        elif scope["query_string"]:
             refuse_unknown_query(scope["query_string"], self._known)
         await self._app(scope, receive, send)
 
@@ -369,8 +369,8 @@ def _reload(exchange: Exchange, load: Callable[[], Settings], tasks: list[asynci
 async def _follow(exchange: Exchange) -> None:
     """Take up what other processes and the watched directory change."""
     while True:
-        await asyncio.sleep(FOLLOW_SECONDS)
         await asyncio.to_thread(exchange.follow)
+        await asyncio.sleep(FOLLOW_SECONDS)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

@@ -44,6 +44,7 @@ PROBLEMS: dict[str, Problem] = {
     "corpus_too_large": Problem(413, "the corpus is larger than this server takes"),
     "deadline_exceeded": Problem(503, "the deadline of the request passed"),
     "disk_full": Problem(507, "the disk of this server is full"),
+    "disk_unwritable": Problem(503, "the disk of this server cannot be written"),
     "empty_corpus": Problem(422, "the corpus holds no text"),
     "file_not_found": Problem(404, "the job wrote no such file"),
     "forbidden": Problem(403, "the key lacks the scope that this route needs"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from service.errors import ServiceError, quote
+from service.job_process.disk import written
 from service.registry.additions import Additions, Served
 from service.registry.catalog import Catalog
 from service.registry.engines import Engines
@@ -32,6 +34,9 @@ RELOADED = (
 )
 """Settings that take effect while the server runs; all others are used where they cannot be exchanged."""
 
+SWEEP_SECONDS = 60.0
+"""Time until a process looks again for uploads that a killed one has left."""
+
 _log = logging.getLogger("uvicorn.error")
 
 
@@ -48,6 +53,7 @@ class Exchange:
         self._lock = threading.Lock()
         self._complaint = ""
         self._waiting_reloads = 0
+        self._sweep_at = 0.0
 
     @property
     def additions(self) -> Additions:
@@ -55,12 +61,15 @@ class Exchange:
         return self._catalog.additions
 
     def follow(self) -> None:
-        """Take up what another process added, or what came into the watched directory."""
+        """Take up what another process added, or what came into the watched directory; sweep now and then."""
+        if time.monotonic() >= self._sweep_at:
+            self._sweep_at = time.monotonic() + SWEEP_SECONDS
+            self.additions.sweep()
         with self._lock:
             if not self._catalog.changed():
                 return
             try:
-                self._take(self._catalog.open(self._current.state.settings))
+                self._take(self._catalog.open(self._current.state.settings, lenient=True))
                 self._complaint = ""
             except (InvalidSetting, TokdError, OSError) as error:
                 self._catalog.pass_over()
@@ -82,7 +91,7 @@ class Exchange:
             try:
                 wanted = load()
                 settings = replace(state.settings, **{name: getattr(wanted, name) for name in RELOADED})
-                registry = self._catalog.open(settings, again=True)
+                registry = self._catalog.open(settings, again=True, may_lack=state.registry.models.left_out)
                 engines = Engines(settings)
             except (InvalidSetting, TokdError, OSError) as error:
                 _log.error("SIGHUP: the settings from before stay in force: %s", error)
@@ -107,7 +116,7 @@ class Exchange:
         """
 
         def added(served: Served) -> Served:
-            self._refuse_taken(name)
+            self._refuse_taken(name, served)
             directory = self._catalog.additions.keep(tokenizer, name, made)
             return replace(served, tokenizers={**served.tokenizers, name: directory})
 
@@ -125,12 +134,18 @@ class Exchange:
             if name in served.aliases:
                 return replace(served, aliases=_without(served.aliases, name))
             if name in served.tokenizers:
-                dropped.append(served.tokenizers[name])
-                return replace(served, tokenizers=_without(served.tokenizers, name))
+                for alias, reference in served.aliases.items():
+                    if reference.partition("@")[0] == name:
+                        raise _in_use(f"the alias {quote(alias)} means it; remove or move that first")
+                left = _without(served.tokenizers, name)
+                if served.tokenizers[name] not in left.values():
+                    dropped.append(served.tokenizers[name])
+                return replace(served, tokenizers=left)
             registry = self._current.state.registry
             if name in registry.models or any(each.name == name for each in registry.loaded):
-                detail = f"{quote(name)} is one of the settings or of the watched directory; take it out there"
-                raise ServiceError("tokenizer_in_use", detail, "tokenizer")
+                raise _in_use(
+                    f"{quote(name)} is one of the settings or of the watched directory; take it out there", "tokenizer"
+                )
             raise ServiceError("tokenizer_not_found", f"nothing called {quote(name)} was added", "tokenizer")
 
         self._change(removed)
@@ -146,14 +161,14 @@ class Exchange:
 
         def pointed(served: Served) -> Served:
             if alias not in served.aliases:
-                self._refuse_taken(alias)
+                self._refuse_taken(alias, served)
             return replace(served, aliases={**served.aliases, alias: reference})
 
         return self._change(pointed).of_model(alias)
 
-    def _refuse_taken(self, name: str) -> None:
+    def _refuse_taken(self, name: str, served: Served) -> None:
         registry = self._current.state.registry
-        if name in registry.models or any(each.name == name for each in registry.loaded):
+        if name in served.aliases or name in registry.models or any(each.name == name for each in registry.loaded):
             detail = f"there is a tokenizer or model {quote(name)}; take another name, or remove that one first"
             raise ServiceError("tokenizer_exists", detail, "name")
 
@@ -161,21 +176,33 @@ class Exchange:
         """Change the file of additions; a state that could not be opened is never written.
 
         Errors:
-            ``tokenizer_in_use``, and those of ``make``.
+            ``tokenizer_in_use``, ``artifact_damaged``, ``disk_full``, ``disk_unwritable``, and those of ``make``.
         """
         additions = self._catalog.additions
-        with self._lock, additions.locked():
+        with self._lock, written("tokenizers"), additions.locked():
             settings = self._current.state.settings
-            if self._catalog.changed():
-                # What another process did counts before what is done here.
-                self._take(self._catalog.open(settings))
-            additions.sweep()
-            served = make(additions.read())
             try:
-                registry = self._catalog.open(settings, served)
-            except InvalidSetting as error:
-                raise ServiceError("tokenizer_in_use", f"this would break the names of models: {error.wrong}") from None
-            additions.write(served)
+                if self._catalog.changed():
+                    # What another process did counts before what is done here.
+                    self._take(self._catalog.open(settings, lenient=True))
+                before = additions.read()
+            except (InvalidSetting, TokdError) as error:
+                _log.error("no tokenizer can be added or removed: %s", error)
+                detail = "the list of added tokenizers on this server is damaged; the server's log says how"
+                raise ServiceError("artifact_damaged", detail) from None
+            additions.put_aside(before)
+            served = before
+            try:
+                served = make(before)
+                left_out = self._current.state.registry.models.left_out
+                registry = self._catalog.open(settings, served, lenient=True, may_lack=left_out)
+                additions.write(served)
+            except BaseException as error:
+                for directory in {*served.tokenizers.values()} - {*before.tokenizers.values()}:
+                    additions.drop(directory)
+                if isinstance(error, InvalidSetting):
+                    raise _in_use(f"this would break the names of models: {error.wrong}") from None
+                raise
             self._take(registry)
             return registry
 
@@ -185,3 +212,7 @@ class Exchange:
 
 def _without(table: Mapping[str, str], name: str) -> dict[str, str]:
     return {key: value for key, value in table.items() if key != name}
+
+
+def _in_use(detail: str, path: str | None = None) -> ServiceError:
+    return ServiceError("tokenizer_in_use", detail, path)

@@ -135,6 +135,8 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
         mask = os.umask(0o777 ^ int(settings.uds_mode, 8))
         try:
             bound.bind(str(path))
+        except OSError as error:
+            raise InvalidSetting("uds", f"{path}: {str(error.strerror).lower()}; name another path") from None
         finally:
             os.umask(mask)
         try:
@@ -149,11 +151,19 @@ def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[],
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
     os.environ.update(settings.environment())
-    with tempfile.TemporaryDirectory(prefix="tokd-metrics-") as directory:
+    with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
         config = uvicorn.Config(f"{__name__}:create_worker", factory=True, workers=settings.workers, **options)
         with supervised_worker(settings):
             _Processes(config, settings.drain_seconds, load, Path(directory, _RELOADED)).run()
+
+
+def _metrics_directory() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="tokd-metrics-")
+    except OSError as error:
+        wrong = f"above 1 needs a directory for temporary files: {error.strerror}; set TMPDIR to one"
+        raise InvalidSetting("workers", wrong) from None
 
 
 class _Processes(Multiprocess):
@@ -200,19 +210,27 @@ class _Processes(Multiprocess):
             settings = self._load()
             # Held against what is on the disk once, so that an error is reported once.
             Catalog(settings).open(settings)
+            given = settings.environment()
+            self._hand_on(given[HANDED_ON])
         except (InvalidSetting, TokdError, OSError) as error:
             self._log.error("SIGHUP: the settings from before stay in force: %s", error)
             return
-        given = settings.environment()
-        with NamedTemporaryFile("w", dir=self._handed.parent, prefix=".", delete=False) as file:
-            file.write(given[HANDED_ON])
-        Path(file.name).replace(self._handed)
         # What starts later starts with them.
         os.environ.update(given)
         for process in self.processes:
             if process.pid is not None:
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGHUP)
+
+    def _hand_on(self, text: str) -> None:
+        with NamedTemporaryFile("w", dir=self._handed.parent, prefix=".", delete=False) as file:
+            try:
+                file.write(text)
+                file.flush()
+                Path(file.name).replace(self._handed)
+            except OSError:
+                Path(file.name).unlink()
+                raise
 
     def terminate_all(self) -> None:
         """End the processes; as long as this one listened, callers could connect, and nobody would answer them.

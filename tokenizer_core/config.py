@@ -52,6 +52,11 @@ class AddedToken(Checked):
     normalized: bool = False
 
 
+MAX_FRAME = 256
+"""Ids round a text or a pair; published tokenizers have some six. A short text costs as much as its frame, so a frame
+without a bound would let a small file and a small request take any memory."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineConfig(Checked):
     """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
@@ -70,6 +75,7 @@ class PipelineConfig(Checked):
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
+        _check_frame(len(self.prefix_ids) + len(self.suffix_ids), "prefix_ids")
         # The order changes no id, so it must not change the hash either.
         object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
 
@@ -147,7 +153,9 @@ class Settings:
         for name in ("generation", "extra"):
             for index, (_, text) in enumerate(getattr(self, name)):
                 _check_json(text, f"{name}[{index}]")
-        for index, item in enumerate(tuple_of(self.pair_template or (), "pair_template")):
+        # Two of the parts are the texts.
+        _check_frame(len(tuple_of(self.pair_template or (), "pair_template")) - 2, "pair_template")
+        for index, item in enumerate(self.pair_template or ()):
             if len(tuple_of(item, place := f"pair_template[{index}]")) != 2:
                 raise InvalidOption(f"{place} is an id or a text, and its type id, not {len(item)} parts", field=place)
             if item[0] not in ("A", "B"):
@@ -167,6 +175,11 @@ class Settings:
     def template_name(self, *, has_tools: bool) -> str:
         """Choose a template as Hugging Face does: ``tool_use`` if there are tools and it is there, else ``default``."""
         return "tool_use" if has_tools and "tool_use" in self.templates else "default"
+
+
+def _check_frame(size: int, field: str) -> None:
+    if size > MAX_FRAME:
+        raise InvalidOption(f"{field}: a frame of {size} ids; one has at most {MAX_FRAME}", field=field)
 
 
 def _check_json(text: str, field: str) -> None:

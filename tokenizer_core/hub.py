@@ -6,6 +6,7 @@ No Python of a repository is ever run.
 
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,9 @@ def fetch(reference: str) -> Snapshot:
             field="path",
         ) from None
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES):
+            # Of the cache's disk, not of the repository.
+            raise
         # Errors of the hub, of the network and of its check of names are among these.
         said = " ".join(str(error).split())[:300]
         raise ArtifactNotFound(f"{reference} cannot be fetched: {said}", field="path") from None

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from math import inf
 from time import monotonic
 from typing import TypeVar
@@ -96,7 +97,8 @@ class Threads:
         try:
             await self._wait(until)
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+                run = copy_context().run
+                return await asyncio.get_running_loop().run_in_executor(self._pool, run, work, *arguments)
             finally:
                 self._free.release()
         finally:

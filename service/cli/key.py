@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import fcntl
 import os
 import re
@@ -73,8 +74,14 @@ def _append(file: str, written: str, show: Callable[[], None]) -> None:
             before = stream.read(MAX_FILE_BYTES + 1) or b""
             addition = (b"\n" if before else b"") + written.encode("ascii")
             parse(before + addition)
-            stream.write(addition)
-            os.fsync(stream.fileno())
+            try:
+                if stream.write(addition) < len(addition):
+                    # The rest of a disk took the beginning.
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(len(before))
+                raise
             try:
                 show()
             except BaseException as error:

@@ -108,10 +108,13 @@ class PlainTexts(PlainRequests):
     ) -> None:
         super().__init__(registry, settings)
         self._route: Literal["encode", "count", "offsets"] = route
-        self._threads = threads
+        self._threads, self._max_ids = threads, settings.max_ids
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         if loaded.takes_long(len(body)) and not may_take_long:
+            return None
+        # A text takes three bytes of a body at least; so many frames are counted before they are made.
+        if max(loaded.frame_sizes) * len(body) // 3 > max(self._max_ids, len(body)):
             return None
         most = self._most_items(may_take_long)
         return loaded.responder.answer_texts(self._route, body, reference, max_items=most, threads=self._threads)

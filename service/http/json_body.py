@@ -54,6 +54,22 @@ def require_json(media_type: bytes) -> None:
             )
 
 
+def refuse_transfer_codings(headers: Headers) -> None:
+    """Refuse what is coded for the transfer, also where no body is read: nobody knows where such a body ends.
+
+    Errors:
+        ``unsupported_transfer_coding``
+    """
+    for name, value in headers:
+        if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            # The parser below knows the chunks of such a body, and would hand on what is coded within.
+            raise ServiceError(
+                "unsupported_transfer_coding",
+                "the body is coded for the transfer; send it as it is, chunked or with its length",
+                "header transfer-encoding",
+            )
+
+
 def declared_length(headers: Headers, require: Callable[[bytes], None] = require_json) -> int | None:
     """Check what the headers say about a body and return its declared length, or ``None`` if it is not declared.
 
@@ -64,6 +80,7 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
         ``unsupported_transfer_coding``, ``unsupported_media_type`` of one that is too long,
         and what ``require`` raises.
     """
+    refuse_transfer_codings(headers)
     length: int | None = None
     media_type = b""
     for name, value in headers:
@@ -71,13 +88,6 @@ def declared_length(headers: Headers, require: Callable[[bytes], None] = require
             media_type = value
         elif name == b"content-length":
             length = int(value) if len(value) <= 18 and value.isdigit() else 10**18
-        elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
-            # The parser below knows the chunks of such a body, and would hand on what is coded within.
-            raise ServiceError(
-                "unsupported_transfer_coding",
-                "the body is coded for the transfer; send it as it is, chunked or with its length",
-                "header transfer-encoding",
-            )
     if media_type != b"application/json":
         if len(media_type) > MAX_MEDIA_TYPE:
             detail = f"the media type of the body is longer than {MAX_MEDIA_TYPE} bytes; send a shorter one"

@@ -1,8 +1,8 @@
-"""The audit of an uploaded ``tokenizer.json``: ``python -m service.job_process.auditing FILE`` in a process of its own.
+"""Audit an uploaded ``tokenizer.json``: ``python -m service.job_process.auditing FILE`` in a process of its own.
 
 Whoever sends the file is not trusted. It may ask for any amount of memory and time, so the process gives up both by
 itself, writes no file, and is killed from outside when its time is over. It prints one line of JSON: the audit, or why
-the file was refused.
+the file was refused. With ``DIRECTORY load`` it only reads what is to be served.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import json
 import resource
 import signal
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizer_core import Tokenizer
 
 SECONDS = 60
 """Of a processor, for each of them; whoever starts the process kills it after as many seconds of a clock."""
@@ -36,23 +40,42 @@ def confine() -> None:
 
 def audit(path: str) -> dict[str, Any]:
     """Read a file and audit the tokenizer."""
-    from tokenizer_core import TokdError, Tokenizer, check
+    from tokenizer_core import Tokenizer, check
 
-    try:
-        return {"audit": check(Tokenizer.from_hf(path)).to_dict()}
-    except TokdError as error:
-        folder = path.rpartition("/")[0]
-        return {"refused": f"{error.code}: {error.message.replace(f'{folder}/', '')}"}
+    return {"audit": check(Tokenizer.from_hf(path)).to_dict()}
+
+
+def load(path: str) -> dict[str, Any]:
+    """Read a directory as what is served, with all that is made of a tokenizer then."""
+    from service.registry.served import ServedTokenizer
+
+    ServedTokenizer(opened(path), path)
+    return {}
+
+
+def opened(path: str) -> Tokenizer:
+    """Open an artifact, or what a model ships."""
+    from tokenizer_core import Tokenizer
+
+    return Tokenizer.open(path) if Path(path, "manifest.json").exists() else Tokenizer.load(path)
 
 
 def main() -> int:
-    """Audit the file of the command line."""
+    """Do the work of the command line."""
     confine()
     from service.job_process.control import end_with_parent, prefer_as_oom_victim
 
     prefer_as_oom_victim()
     end_with_parent(signal.SIGKILL)
-    sys.stdout.write(json.dumps(audit(sys.argv[1])))
+    from tokenizer_core import TokdError
+
+    path, *loads = sys.argv[1:]
+    try:
+        told = load(path) if loads else audit(path)
+    except TokdError as error:
+        folder = path if loads else path.rpartition("/")[0]
+        told = {"refused": error.message.replace(f"{folder}/", "").replace(folder, "it"), "code": error.code}
+    sys.stdout.write(json.dumps(told))
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from service.job_process.pipe import MessageWriter, Watchdog
 from service.job_process.process import bounds, run
+from service.registry.artifact_dirs import sync_directory
 from service.schemas.encode_jobs import EncodingSettings
 from tokenizer_core import (
     ClaimsOf,
@@ -99,7 +100,8 @@ def encode(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -
     messages.send(ready=True)
     watchdog.wait_to_publish()
     if made.exists():
-        _put_into_place(made, place)
+        made.rename(place)
+        sync_directory(place.parent)
     hash = hashlib.sha256((place / _MANIFEST).read_bytes()).hexdigest()
     published = {"hash": f"sha256:{hash}", "name": order["name"] or "", "directory": place.name}
     messages.send(published={**published, "report": _report(written)})
@@ -139,15 +141,6 @@ def _tokenizer(recipe: dict[str, Any]) -> Tokenizer:
             f"another tokenizer, {tokenizer.hash}, has replaced the one of this job; submit it again", field="tokenizer"
         )
     return tokenizer
-
-
-def _put_into_place(made: Path, place: Path) -> None:
-    made.rename(place)
-    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _report(written: TokenFiles) -> dict[str, Any]:

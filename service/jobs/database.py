@@ -68,10 +68,10 @@ class Database:
         Raises:
             JobsUnavailable
         """
-        with self._opening:
+        with translated(), self._opening:
             self._let_go_of_another_file()
-        file = self._file()
-        return file is None or file.exists()
+            file = self._file()
+            return file is None or file.exists()
 
     def verify(self) -> None:
         """Refuse a SQLite file that is damaged, of another application or of a newer version.
@@ -297,13 +297,12 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
-    except (SQLAlchemyError, OSError) as error:
-        _log.error("the store of jobs: %s", _reason(error))
-        raise JobsUnavailable(RETRY_SECONDS) from error
-
-
-def _reason(error: SQLAlchemyError | OSError) -> str:
-    """Name what went wrong; the text of a statement's error can hold what a caller sent, the driver's words do not."""
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}"
-    return str(error.orig).strip() if isinstance(error, DBAPIError) else type(error).__name__
+    except OSError as error:
+        _log.error("the store of jobs: %s: %s", error.filename, error.strerror)
+        raise JobsUnavailable(RETRY_SECONDS, str(error.strerror).lower()) from error
+    except SQLAlchemyError as error:
+        # The text of a statement's error can hold what a caller sent, the driver's words do not.
+        driver = error.orig if isinstance(error, DBAPIError) else None
+        reason = type(error).__name__ if driver is None else str(driver).strip()
+        _log.error("the store of jobs: %s", reason)
+        raise JobsUnavailable(RETRY_SECONDS, reason if isinstance(driver, sqlite3.Error) else None) from error

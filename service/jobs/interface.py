@@ -50,12 +50,17 @@ class QueueFull(ServiceError):
 
 
 class JobsUnavailable(ServiceError):
-    """The store of jobs cannot be reached or written."""
+    """The store of jobs cannot be reached or written.
 
-    def __init__(self, retry_after: int) -> None:
+    Args:
+        reason: of a disk; that of a database server may hold what callers are not told.
+    """
+
+    def __init__(self, retry_after: int, reason: str | None = None) -> None:
+        why = "the server's log says why" if reason is None else reason
         super().__init__(
             "jobs_unavailable",
-            "the store of jobs cannot be reached or written now; the server's log says why",
+            f"the store of jobs cannot be reached or written now; {why}",
             headers=((b"retry-after", str(retry_after).encode("ascii")),),
         )
 

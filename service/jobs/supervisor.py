@@ -14,6 +14,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from service.jobs.database import RETRY_SECONDS
+from service.jobs.interface import JobsUnavailable
 from service.jobs.store import JobStore
 from service.jobs.worker import run
 from service.log_lines import configure_logging
@@ -46,9 +48,14 @@ def supervised_worker(settings: Settings) -> Iterator[None]:
 def _supervise(settings: Settings, ending: threading.Event) -> None:
     database = JobStore.open(settings).database
     # Nobody who never trains pays for a second process.
-    while not database.exists:
-        if ending.wait(_LOOK_SECONDS):
-            return
+    seconds = 0.0
+    while not ending.wait(seconds):
+        try:
+            seconds = _LOOK_SECONDS
+            if database.exists:
+                break
+        except JobsUnavailable:
+            seconds = RETRY_SECONDS
     while not ending.is_set():
         try:
             process = subprocess.Popen(  # noqa: S603 (nothing of a caller is in it)

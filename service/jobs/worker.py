@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from service.job_process.control import ignore_hangup
+from service.jobs.database import translated
 from service.jobs.encode_run import EncodingAttempt, help_with
 from service.jobs.interface import JobsUnavailable
 from service.jobs.job_run import COMMANDS, Attempt, WorkerContext, attempt
@@ -124,9 +125,8 @@ class Worker:
             shutil.rmtree(self._context.targets[Kind.ENCODE] / job_id, ignore_errors=True)
         self._context.parts.sweep()
         directory = self._context.files
-        if not directory.is_dir():
-            return
-        found = {path.name: path for path in directory.iterdir() if is_id(path.name)}
+        with translated():
+            found = {path.name: path for path in directory.iterdir() if is_id(path.name)} if directory.is_dir() else {}
         known = self._leases.finished_ago(found)
         for name, path in found.items():
             ago = known.get(name)

@@ -8,9 +8,11 @@ directories named after what they hold, so that a directory never changes its me
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,11 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from service.registry.artifact_dirs import put_into_place
+from service.registry.incoming import UPLOADS, incoming, sweep
 from service.setting_values import InvalidSetting
 from tokenizer_core import Tokenizer
 
 _FILE, _LOCK = "served.json", "lock"
-_INCOMING = ".incoming-"
+_ASIDE = ".aside-"
+_NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
+_DIRECTORY = re.compile(r"\w[\w.+-]*", re.ASCII)
+
+_log = logging.getLogger("tokd")
 
 Signature = tuple[int, ...] | None
 
@@ -64,15 +71,20 @@ class Additions:
         """
         try:
             data = json.loads(self._file.read_bytes())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             if self.signature() is None:
                 # What is no directory for it at all, the store of jobs names.
                 return Served()
-            raise InvalidSetting("trained", f"has {self._file}, which cannot be read: {error}") from None
+            wrong = f"has {self._file}, which cannot be read: {error}; put back a copy, or remove it"
+            raise InvalidSetting("trained", wrong) from None
         tables: list[Any] = [data.get(name) if isinstance(data, dict) else None for name in ("tokenizers", "aliases")]
-        for table in tables:
-            if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-                raise InvalidSetting("trained", f"has {self._file}, which this server did not write")
+        for table, kind in zip(tables, (_DIRECTORY, _NAME), strict=True):
+            if not isinstance(table, dict) or not all(
+                _NAME.fullmatch(name) and isinstance(value, str) and kind.fullmatch(value)
+                for name, value in table.items()
+            ):
+                wrong = f"has {self._file}, which this server did not write; put back a copy, or remove it"
+                raise InvalidSetting("trained", wrong)
         return Served(*tables)
 
     @contextmanager
@@ -87,38 +99,55 @@ class Additions:
         """Replace the file; the caller holds the lock."""
         made = self.directory / f".{_FILE}.new"
         data = {"tokenizers": dict(served.tokenizers), "aliases": dict(served.aliases)}
-        with made.open("w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        made.replace(self._file)
+        try:
+            with made.open("w", encoding="utf-8") as file:
+                json.dump(data, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(self._file)
+        except BaseException:
+            with suppress(OSError):
+                made.unlink(missing_ok=True)
+            raise
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
         """Give a directory for what arrives, and remove it in the end."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=self.directory))
-        try:
+        with incoming(self.directory, UPLOADS) as made:
             yield made
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove uploads and removed artifacts that killed processes have left."""
+        sweep(self.directory, UPLOADS)
 
     def keep(self, tokenizer: Tokenizer, name: str, made: Path) -> str:
         """Save a tokenizer as an artifact beside the file, by way of ``made``; return its directory's name."""
         tokenizer.save(made, name=name)
         place = self.directory / f"{tokenizer.hash.removeprefix('sha256:')}-{name}"
-        return put_into_place(made, place).name
+        is_new = not place.exists()
+        try:
+            return put_into_place(made, place).name
+        except OSError:
+            if is_new:
+                self.drop(place.name)
+            raise
 
     def drop(self, directory: str) -> None:
         """Remove an artifact that the file no longer names; who has it open keeps it."""
-        aside = self.directory / f"{_INCOMING}dropped-{directory}"
+        place = self.directory / directory
         with suppress(OSError):
-            (self.directory / directory).rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+            place = place.rename(self.directory / f"{UPLOADS}dropped-{secrets.token_hex(8)}")
+        shutil.rmtree(place, ignore_errors=True)
 
-    def sweep(self) -> None:
-        """Remove what a process left behind that died while it added or removed; the caller holds the lock."""
-        kept = set(self.read().tokenizers.values())
+    def put_aside(self, served: Served) -> None:
+        """Put aside the artifacts that the file does not name: it may have been repaired, and lack what is wanted.
+
+        The caller holds the lock.
+        """
+        kept = set(served.tokenizers.values())
         for path in self.directory.iterdir():
             if path.is_dir() and path.name not in kept and not path.name.startswith("."):
-                shutil.rmtree(path, ignore_errors=True)
+                aside = path.with_name(f"{_ASIDE}{path.name[:200]}-{secrets.token_hex(4)}")
+                path.rename(aside)
+                _log.warning("%s is not named by %s and put aside as %s", path, self._file, aside.name)

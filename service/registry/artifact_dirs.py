@@ -42,12 +42,17 @@ def put_into_place(made: Path, place: Path) -> Path:
     while not _move(made, place):
         digits = hashlib.sha256((made / MANIFEST).read_bytes()).hexdigest()[:_DIGITS]
         place = place.with_name(f"{place.name}+{digits}")
-    descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+    sync_directory(place.parent)
+    return place
+
+
+def sync_directory(directory: Path) -> None:
+    """Wait until the names in a directory are on the disk."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return place
 
 
 def verified(place: Path, hash: str, **options: Any) -> Tokenizer:

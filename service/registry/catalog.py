@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 from service.errors import quote
@@ -18,12 +18,14 @@ from service.registry.fingerprint import IdOptions
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained, trained_directory
+from service.setting_values import InvalidSetting
 from service.settings import Settings
 from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
 
 _log = logging.getLogger("tokd")
 
 _Watched = tuple[tuple[str, int, int], ...]
+_Stamps = tuple[tuple[str, object], ...]
 _Opened = dict[str, tuple[bytes, ServedTokenizer]]
 """By path, with the manifest; it pins every other file, so a directory with the same one holds the same tokenizer."""
 
@@ -45,7 +47,7 @@ class Catalog:
         self._publishes = self._watched is not None and self._watched.resolve() == directory.resolve()
         self._refresh = refresh
         self._opened: _Opened = {}
-        self._seen: tuple[Signature, _Watched] = None, ()
+        self._seen: tuple[Signature, _Watched, _Stamps] = None, (), ()
         self._complaints: dict[str, str] = {}
 
     def changed(self) -> bool:
@@ -56,50 +58,69 @@ class Catalog:
         """Take what is on the disk for known, although it cannot be opened: it is tried again once it changes."""
         self._seen = self._look()
 
-    def open(self, settings: Settings, served: Served | None = None, *, again: bool = False) -> Registry:
+    def open(
+        self,
+        settings: Settings,
+        served: Served | None = None,
+        *,
+        again: bool = False,
+        lenient: bool = False,
+        may_lack: Container[str] | None = None,
+    ) -> Registry:
         """Open and verify what is served.
 
         Args:
             served: what is to be added, if not what the file of additions says.
             again: look at the artifacts of the settings again, which are opened only once otherwise.
+            lenient: leave out a model of the settings whose tokenizer is gone, as an alias always is.
+            may_lack: the only names that may be left out.
 
         Raises:
             InvalidSetting, and those of ``Tokenizer.open`` for an artifact of the settings. Any other one that cannot
-            be opened is left out, and the log says why.
+            be opened is left out with its aliases, and the log says why; it is tried again once its files change.
         """
-        seen = self._look()
+        signature, watched, _ = self._look()
         if served is None:
             served = self.additions.read()
         kept: _Opened = {}
         loaded = [self._open(path, kept, look=again) for path in settings.artifacts]
         complaints: dict[str, str] = {}
+        broken: list[tuple[str, object]] = []
         own = {os.path.realpath(path) for path in settings.artifacts}
         for name, path in self._beside(served):
             if os.path.realpath(path) in own:
                 continue
+            stamp = _stamp(path)
             try:
                 self._add(loaded, name, self._open(path, kept, look=name is None))
             except (TokdError, OSError) as error:
                 complaints[path] = str(error)
-        models = [f"{alias}={reference}" for alias, reference in served.aliases.items()]
+                broken.append((path, stamp))
         registry = Registry(
             loaded,
             settings.default_tokenizer,
-            (*settings.models, *models),
+            settings.models,
             self._trained,
             newer=self._newer,
+            aliases=served.aliases,
+            lenient=lenient,
         )
-        for path, complaint in complaints.items():
-            if self._complaints.get(path) != complaint:
-                _log.error("%s is not served: %s", path, complaint)
-        self._complaints, self._opened, self._seen = complaints, kept, seen
+        for name, wrong in registry.models.left_out.items():
+            if may_lack is not None and name not in may_lack:
+                raise InvalidSetting("models", wrong)
+        complaints |= {quote(name): wrong for name, wrong in registry.models.left_out.items()}
+        for place, complaint in complaints.items():
+            if self._complaints.get(place) != complaint:
+                _log.error("%s is not served: %s", place, complaint)
+        self._complaints, self._opened, self._seen = complaints, kept, (signature, watched, tuple(broken))
         return registry
 
     def _newer(self) -> Callable[[], None] | None:
         return self._refresh if self.additions.signature() != self._seen[0] else None
 
-    def _look(self) -> tuple[Signature, _Watched]:
-        return self.additions.signature(), tuple(self._watch())
+    def _look(self) -> tuple[Signature, _Watched, _Stamps]:
+        broken = tuple((path, _stamp(path)) for path, _ in self._seen[2])
+        return self.additions.signature(), tuple(self._watch()), broken
 
     def _watch(self) -> Iterator[tuple[str, int, int]]:
         if self._watched is None:
@@ -148,3 +169,12 @@ class Catalog:
         # In a watched directory may lie what the settings name, or a copy of it.
         if all(each.name != found.name for each in loaded):
             loaded.append(found)
+
+
+def _stamp(directory: str) -> object:
+    """Return what differs once the files of a directory are repaired."""
+    try:
+        found = [(each.name, each.stat()) for each in os.scandir(directory)]
+    except OSError:
+        return None
+    return sorted((name, status.st_ctime_ns, status.st_size) for name, status in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from service.errors import quote
 from service.registry.served import ServedTokenizer
@@ -20,17 +21,37 @@ class Models:
     Args:
         settings: ``model=reference``; a reference may be another exact name.
         by_reference: the tokenizers that are loaded, by name, hash and both.
+        aliases: more of the same that was said at run time. What it means may be damaged or gone by now, or be another
+            name of the settings: such an alias is left out.
+        lenient: leave out what the settings name too, instead of an error.
 
     Raises:
         InvalidSetting: a name has two meanings, or none.
     """
 
-    def __init__(self, settings: Sequence[str], by_reference: Mapping[str, ServedTokenizer]) -> None:
-        self._given = _read(settings, by_reference)
-        found = {name: _resolve(name, self._given, by_reference) for name in self._given}
-        for name, loaded in found.items():
-            if by_reference.get(name, loaded) is not loaded:
-                raise InvalidSetting("models", f"gives {quote(name)} to another tokenizer than the one of this name")
+    def __init__(
+        self,
+        settings: Sequence[str],
+        by_reference: Mapping[str, ServedTokenizer],
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        *,
+        lenient: bool = False,
+    ) -> None:
+        self.left_out: dict[str, str] = {}
+        """Names without a tokenizer now, and why."""
+        given, found = _read(settings), dict[str, ServedTokenizer]()
+        for name, reference in aliases.items():
+            try:
+                _put(given, name, reference)
+            except InvalidSetting as error:
+                self.left_out[name] = error.wrong
+        for name in given:
+            try:
+                found[name] = _resolve(name, given, by_reference)
+            except InvalidSetting as error:
+                if name not in aliases and not lenient:
+                    raise
+                self.left_out[name] = error.wrong
         self._meanings = found
         self._exact = {name: loaded for name, loaded in found.items() if "*" not in name}
         patterns = sorted((name for name in found if "*" in name), key=lambda name: name.count("*") - len(name))
@@ -38,7 +59,7 @@ class Models:
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over names and patterns in the order of the settings."""
-        return iter(self._given)
+        return iter(self._meanings)
 
     def of(self, loaded: ServedTokenizer) -> list[str]:
         """Return the names and patterns that mean a tokenizer."""
@@ -66,19 +87,26 @@ def matcher(pattern: str) -> Callable[[str], object]:
     return re.compile(fnmatch.translate(re.sub(r"([?[])", r"[\1]", pattern))).match
 
 
-def _read(settings: Sequence[str], by_reference: Mapping[str, ServedTokenizer]) -> dict[str, str]:
+def _read(settings: Sequence[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     for setting in settings:
         name, _, reference = setting.rpartition("=")
-        known = reference in by_reference or any(each.rpartition("=")[0] == reference for each in settings)
-        if not name or not reference or "*" in reference or not known:
-            names = ", ".join(dict.fromkeys(loaded.name for loaded in by_reference.values()))
-            raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer, with one of {names}")
-        if _PINNED.fullmatch(name):
-            raise InvalidSetting("models", f"has {quote(name)}, a hash, which means one tokenizer for ever")
-        if given.setdefault(name, reference) != reference:
-            raise InvalidSetting("models", f"gives {quote(name)} both to {given[name]} and to {reference}")
+        if not name:
+            raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer")
+        _put(given, name, reference)
     return given
+
+
+def _put(given: dict[str, str], name: str, reference: str) -> None:
+    """Add a name.
+
+    Raises:
+        InvalidSetting: it is a hash, or has another meaning already.
+    """
+    if _PINNED.fullmatch(name):
+        raise InvalidSetting("models", f"has {quote(name)}, a hash, which means one tokenizer for ever")
+    if given.setdefault(name, reference) != reference:
+        raise InvalidSetting("models", f"gives {quote(name)} both to {given[name]} and to {reference}")
 
 
 def _resolve(name: str, given: Mapping[str, str], by_reference: Mapping[str, ServedTokenizer]) -> ServedTokenizer:
@@ -86,5 +114,11 @@ def _resolve(name: str, given: Mapping[str, str], by_reference: Mapping[str, Ser
     while (reference := given[way[-1]]) not in by_reference:
         if reference in way:
             raise InvalidSetting("models", f"goes round in a circle: {' = '.join([*way, reference])}")
+        if "*" in reference or reference not in given:
+            names = ", ".join(dict.fromkeys(loaded.name for loaded in by_reference.values()))
+            setting = f"{way[-1]}={reference}"
+            raise InvalidSetting("models", f"has {quote(setting)}; write model=tokenizer, with one of {names}")
         way.append(reference)
+    if by_reference.get(name, by_reference[reference]) is not by_reference[reference]:
+        raise InvalidSetting("models", f"gives {quote(name)} to another tokenizer than the one of this name")
     return by_reference[reference]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from service.errors import ServiceError, quote
 from service.registry.models import HASH, Models
@@ -61,6 +62,7 @@ class Registry:
         loaded: in the order of the settings; no two of one name.
         default: a reference to one of them; the first if ``None``.
         models: ``model=reference``: further names of tokenizers, and patterns of names.
+        aliases, lenient: those of ``Models``.
         trained: where further tokenizers are found, by hash, and by name where only one has it.
         newer: asked for a name that is unknown; returns what takes up a change, if there was one since.
     """
@@ -72,11 +74,13 @@ class Registry:
         models: Sequence[str] = (),
         trained: Trained | None = None,
         newer: Callable[[], Callable[[], None] | None] = lambda: None,
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        lenient: bool = False,
     ) -> None:
         self._trained, self._newer = trained, newer
         self.loaded = tuple(loaded)
         self._by_reference: Mapping[str, ServedTokenizer] = self._index()
-        self.models = Models(models, self._by_reference)
+        self.models = Models(models, self._by_reference, aliases, lenient=lenient)
         chosen = self.loaded[0] if default is None else self._named(default)
         if chosen is None:
             raise InvalidSetting("default_tokenizer", f"{quote(default)} is none of the loaded: {self._names()}")

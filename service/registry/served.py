@@ -48,6 +48,8 @@ class ServedTokenizer:
     """The same about chats."""
     max_model_len: int = field(init=False)
     """How many ids the model takes."""
+    frame_sizes: tuple[int, int] = field(init=False)
+    """How many ids are put round a text, and round a pair."""
     _has_expressions: bool = field(init=False)
     _explainer: Explainer | None = field(init=False, default=None)
 
@@ -68,6 +70,9 @@ class ServedTokenizer:
         object.__setattr__(self, "max_model_len", UNKNOWN_LENGTH if length is None else length)
         chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.max_model_len)
         object.__setattr__(self, "chats", chats)
+        config, pair = self.tokenizer.config, self.tokenizer.settings.pair_template
+        single = len(config.prefix_ids) + len(config.suffix_ids)
+        object.__setattr__(self, "frame_sizes", (single, 2 * single if pair is None else len(pair)))
         object.__setattr__(self, "_has_expressions", self.tokenizer.config.has_expressions)
 
     def fingerprint_of(self, literals: Literals) -> str:

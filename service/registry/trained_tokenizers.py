@@ -6,6 +6,8 @@ import os
 import re
 import threading
 import time
+from contextvars import ContextVar
+from math import inf
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -22,6 +24,10 @@ INDEXED_SECONDS = 0.1
 """Time for which a list of names counts although the directory changed."""
 
 SETTLED_NANOSECONDS = 2_000_000_000
+
+WAITS_SINCE: ContextVar[float] = ContextVar("waits_since", default=inf)
+"""When a request began to wait for the disk. A list of names that was made later counts for it, however long it then
+waits until the tokenizer is open; else a list that is old again would send it back until it is refused."""
 
 
 def trained_directory(settings: Settings) -> Path:
@@ -59,10 +65,11 @@ class Trained:
 
     def hashes_of(self, name: str) -> list[str] | None:
         """Return the hashes of the artifacts of this name; ``None`` if ``index`` has to look at the disk first."""
-        seen = self._seen
-        if seen is None or (self._changed_ns() != seen[0] and time.monotonic() - seen[1] > INDEXED_SECONDS):
+        if self._seen is None:
             return None
-        return self.listed(name)
+        changed, at = self._seen
+        counts = at >= WAITS_SINCE.get() or time.monotonic() - at <= INDEXED_SECONDS or self._changed_ns() == changed
+        return self.listed(name) if counts else None
 
     def listed(self, name: str) -> list[str]:
         """Return the hashes of the artifacts that had this name when they were last listed."""
@@ -70,7 +77,7 @@ class Trained:
 
     def index(self) -> None:
         """List the artifacts by name."""
-        changed, names = self._changed_ns(), dict[str, list[str]]()
+        began, changed, names = time.monotonic(), self._changed_ns(), dict[str, list[str]]()
         try:
             found = sorted(each.name for each in self._directory.iterdir())
         except OSError:
@@ -81,7 +88,7 @@ class Trained:
                 hashes.append(f"sha256:{place[1]}")
         # A directory that changed just now may change again without another time of change.
         settled = time.time_ns() - changed >= SETTLED_NANOSECONDS
-        self._names, self._seen = names, (changed if settled else -1, time.monotonic())
+        self._names, self._seen = names, (changed if settled else -1, began)
 
     def _changed_ns(self) -> int:
         try:

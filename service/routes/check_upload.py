@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 import orjson
@@ -20,6 +20,8 @@ from service.errors import ServiceError
 from service.http.codings import require_unpacked
 from service.http.json_body import declared_length
 from service.job_process.auditing import ENVIRONMENT, SECONDS
+from service.job_process.disk import written
+from service.registry.incoming import CHECKS, incoming, sweep
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.answers import CheckAnswer
@@ -42,13 +44,18 @@ async def check_upload(request: Request, server: Server) -> Response:
             chunks = await server.limits.read(length, request.receive, request.scope["log_entry"])
         except Disconnected:
             return Response(status_code=499)
-        with TemporaryDirectory(prefix="tokd-check-") as folder:
-            # Its folder is the name of a tokenizer that has none.
-            path = Path(folder) / "uploaded" / "tokenizer.json"
-            await server.limits.in_thread(_write, path, chunks)
-            told = await _run(str(path))
+        with written("uploads"):
+            sweep(Path(gettempdir()), CHECKS)
+            with incoming(Path(gettempdir()), CHECKS) as folder:
+                # Its folder is the name of a tokenizer that has none.
+                path = folder / "uploaded" / "tokenizer.json"
+                await server.limits.in_thread(_write, path, chunks)
+                told = await confined(str(path))
+    if told is None:
+        detail = f"the audit took more than {SECONDS} seconds or too much memory; run tokd check yourself"
+        raise ServiceError("check_limit", detail)
     if "refused" in told:
-        raise ServiceError("invalid_tokenizer", told["refused"])
+        raise ServiceError("invalid_tokenizer", f"{told['code']}: {told['refused']}")
     return Response(orjson.dumps(told["audit"]), media_type="application/json")
 
 
@@ -57,17 +64,27 @@ def _write(path: Path, chunks: list[bytes]) -> None:
     path.write_bytes(b"".join(chunks))
 
 
-async def _run(path: str) -> dict[str, Any]:
-    """Run the audit until it ends, its time is over or the caller is gone."""
-    process = await asyncio.create_subprocess_exec(
-        *AUDITING,
-        path,
-        env={**os.environ, **ENVIRONMENT},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+async def confined(*arguments: str) -> dict[str, Any] | None:
+    """Read a tokenizer in the process, until it ends, its time is over or the caller is gone.
+
+    Returns:
+        What it said, or ``None`` if it took too long or too much memory.
+
+    Errors:
+        ``saturated``: no process can be started now.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *AUDITING,
+            *arguments,
+            env={**os.environ, **ENVIRONMENT},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (BlockingIOError, MemoryError):
+        raise saturated("no process can be started now") from None
     try:
         async with asyncio.timeout(SECONDS):
             output, _ = await process.communicate()
@@ -78,9 +95,7 @@ async def _run(path: str) -> dict[str, Any]:
             process.kill()
         await process.wait()
     if not output or process.returncode:
-        raise ServiceError(
-            "check_limit", f"the audit took more than {SECONDS} seconds or too much memory; run tokd check yourself"
-        )
+        return None
     told: dict[str, Any] = orjson.loads(output)
     return told
 

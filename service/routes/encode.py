@@ -21,7 +21,16 @@ from service.routes.hashed_blocks import hashed
 from service.routes.json_route import PROBLEM_RESPONSES, Endpoint, Handler, Negotiate, Responses, post
 from service.routes.pairs import SequenceIds, encode_pairs, require_pairs, truncated
 from service.routes.shaping import shape
-from service.routes.texts import Array, Ids, encode_rows, offsets_of, require_text, texts_of, token_texts
+from service.routes.texts import (
+    Array,
+    Ids,
+    encode_rows,
+    offsets_of,
+    refuse_large_frames,
+    require_text,
+    texts_of,
+    token_texts,
+)
 from service.schemas.answers import EncodeAnswer
 from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING, SEGMENTATIONS
 from service.schemas.requests import EncodeRequest
@@ -144,6 +153,9 @@ def encode_texts(
     require_text(request)
     require_pairs(request)
     _refuse_prefix(request)
+    if request.add_special_tokens:
+        pairs, nbest = request.text_pair is not None, request.nbest or 1
+        refuse_large_frames(loaded, texts_of(request), max_ids, pairs=pairs, nbest=nbest)
     if segmentations.are_asked(request):
         return segmentations.list_best(loaded, request, max_ids, writer)
     _require_second(request)

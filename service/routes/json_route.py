@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from secrets import token_hex
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
@@ -30,14 +30,13 @@ from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
 from service.http.protocol import IS_GONE, TAKES_LONG, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
-from service.registry.registry import Unopened
 from service.request_log import Headers, LogEntry
+from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
 from tokenizer_core import StepsSpent, steps_bounded
 
 T = TypeVar("T")
-_OPENINGS = 3
 
 CHECKED_BYTES = 16 << 10
 """Bodies up to this size are checked on the event loop; a longer one would hold it for a millisecond."""
@@ -282,25 +281,6 @@ class JsonRoute(APIRoute):
             return done
 
         return run
-
-
-async def when_opened(limits: Limits, work: Callable[[], Awaitable[T]]) -> T:
-    """Do work; if it needs a trained tokenizer that is not open, open that in a thread, once for all, and try again.
-
-    Errors:
-        ``tokenizer_not_found``: it was in none of several states that were taken up one after another.
-        ``saturated``: so many others are wanted at once that this one never stays open.
-    """
-    found: ServiceError | None = None
-    for _ in range(_OPENINGS):
-        try:
-            return await work()
-        except Unopened as unopened:
-            found = unopened.missing
-            await limits.once(unopened.reference, unopened.open)
-    if found is not None:
-        raise found
-    raise saturated("more trained tokenizers are wanted at once than stay open")
 
 
 def refuse(error: Exception, dialect: Dialect | None, root: str) -> Refusal:

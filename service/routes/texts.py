@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,26 @@ def require_text(request: TextOrChatRequest) -> None:
 def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
     """Return the text of every id alone; what is not a whole character shows U+FFFD."""
     return TokenStrings(ids, lambda id: tokenizer.token_bytes(id).decode("utf-8", "replace"))
+
+
+def refuse_large_frames(
+    loaded: ServedTokenizer,
+    texts: Collection[str],
+    max_ids: int,
+    path: str = "text",
+    *,
+    pairs: bool = False,
+    nbest: int = 1,
+) -> None:
+    """Refuse texts that take more ids for what frames them than for themselves, before any id is made.
+
+    Errors:
+        ``too_many_ids``
+    """
+    framing = loaded.frame_sizes[pairs] * len(texts) * nbest
+    if framing > max_ids and framing > nbest * sum(map(len, texts)):
+        detail = f"what frames {len(texts)} texts takes {framing} ids, and there may be {max_ids}; send fewer texts"
+        raise ServiceError("too_many_ids", detail, path)
 
 
 def texts_of(request: TextRequest) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -17,12 +19,15 @@ from service.errors import ServiceError, from_core, quote
 from service.exchange import Exchange
 from service.http.codings import require_unpacked
 from service.http.json_body import Parse, declared_length, parser, require_json
+from service.job_process.auditing import SECONDS, opened
+from service.job_process.disk import written
 from service.registry.registry import require_name
 from service.registry.served import ServedTokenizer
 from service.registry.unpacking import unpack
 from service.request_log import LogEntry
+from service.routes.check_upload import confined
 from service.routes.jobs.access import Access, JobAccess
-from service.routes.jobs.uploads import require_room, written
+from service.routes.jobs.uploads import in_steps, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, described, find
@@ -34,7 +39,6 @@ from tokenizer_core import TokdError, Tokenizer
 
 ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
 _HUB = "hf:"
-_BLOCK_BYTES = 1 << 20
 _MAX_LISTED = 10_000
 
 T = TypeVar("T")
@@ -49,6 +53,7 @@ class Changes:
         self.exchange, self.access = exchange, access
         self._settings = settings
         self.parse_addition, self.parse_alias = parser(AddTokenizerRequest), parser(AliasRequest)
+        self._reading = asyncio.Lock()
         self._threads = Threads(
             1, max_queue=16, queue_seconds=settings.queue_seconds, name="tokd-changes", what="changes of tokenizers"
         )
@@ -61,9 +66,19 @@ class Changes:
         """
         return await self._threads.run(work, *arguments)
 
+    @contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """Give a directory for what arrives, and remove it in the end.
+
+        Errors:
+            ``disk_full``, ``disk_unwritable``: also of what is done in it.
+        """
+        with written("tokenizers"), self.exchange.additions.incoming() as made:
+            yield made
+
     def add_source(self, name: str, source: str, trained: ServedTokenizer | None) -> ServedTokenizer:
         """Add what a source names: a path, a repository of the hub, or a trained tokenizer, which is given."""
-        with self.exchange.additions.incoming() as made:
+        with self.incoming() as made:
             if trained is not None:
                 tokenizer = trained.tokenizer
             elif source.startswith(_HUB):
@@ -72,30 +87,39 @@ class Changes:
                 tokenizer = self._read(str(self._allowed(source)), "source")
             return self._add(name, tokenizer, made)
 
-    def add_archive(self, name: str, packed: Path) -> ServedTokenizer:
-        """Add what an archive holds."""
-        unpacked = packed.parent / "files"
-        unpacked.mkdir()
-        with written():
-            unpack(packed, unpacked, self._settings.max_tokenizer_bytes)
+    async def add_archive(self, name: str, packed: Path) -> ServedTokenizer:
+        """Add what an archive holds, once a process with bounds has read it: whoever packed it is not trusted."""
+        files = packed.parent / "files"
+        await self.run(self._unpack, packed, files)
+        async with self._reading:
+            told = await confined(str(files), "load")
+        if told is None or "refused" in told:
+            wrong = (
+                f"reading it took more than {SECONDS} seconds or too much memory" if told is None else told["refused"]
+            )
+            raise _unusable(wrong, None)
+        return await self.run(lambda: self._add(name, self._read(str(files), None), packed.parent))
+
+    def _unpack(self, packed: Path, files: Path) -> None:
+        files.mkdir()
+        unpack(packed, files, self._settings.max_tokenizer_bytes)
         packed.unlink()
-        return self._add(name, self._read(str(unpacked), None), packed.parent)
 
     def _add(self, name: str, tokenizer: Tokenizer, made: Path) -> ServedTokenizer:
-        with written():
-            try:
-                return self.exchange.add(name, tokenizer, made / "artifact")
-            except TokdError as error:
-                raise from_core(error) from error
+        try:
+            return self.exchange.add(name, tokenizer, made / "artifact")
+        except TokdError as error:
+            raise from_core(error) from error
 
     def _read(self, path: str, field: str | None) -> Tokenizer:
         try:
-            if Path(path, "manifest.json").exists():
-                return Tokenizer.open(path)
-            return Tokenizer.load(path)
+            return opened(path)
         except TokdError as error:
-            said = error.message.replace(path, "it")
-            raise ServiceError("artifact_unusable", f"this is no tokenizer to serve: {said}", field) from None
+            raise _unusable(error.message.replace(path, "it"), field) from None
+        except OSError as error:
+            if error.strerror is None or path.startswith(_HUB):
+                raise
+            raise _unusable(error.strerror.lower(), field) from None
 
     def _allowed(self, source: str) -> Path:
         detail = f"{quote(source)} is not below a directory of the setting tokenizer_roots; name an absolute path there"
@@ -103,13 +127,21 @@ class Changes:
         if "\0" in source:
             raise forbidden
         roots = [Path(root).resolve() for root in self._settings.tokenizer_roots]
-        found = Path(source).resolve()
-        # A link in a directory would be read like the file that it means.
-        files = islice(found.glob("**/*"), _MAX_LISTED) if found.is_dir() else ()
-        for each in (found, *files):
-            if not any(each.resolve().is_relative_to(root) for root in roots):
-                raise forbidden
+        try:
+            found = Path(source).resolve()
+            # A link in a directory would be read like the file that it means.
+            files = islice(found.glob("**/*"), _MAX_LISTED) if found.is_dir() else ()
+            for each in (found, *files):
+                if not any(each.resolve().is_relative_to(root) for root in roots):
+                    raise forbidden
+        except (OSError, RuntimeError):
+            # A name that is too long, a directory that may not be read, links in a circle.
+            raise forbidden from None
         return found
+
+
+def _unusable(wrong: str, field: str | None) -> ServiceError:
+    return ServiceError("artifact_unusable", f"this is no tokenizer to serve: {wrong}", field)
 
 
 async def add_tokenizer(request: Request, server: Server, access: Access, name: Name = None) -> Response:
@@ -188,10 +220,10 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
         if name is None:
             raise ServiceError("missing_field", "name the tokenizer whose archive this is: ?name=...", "query name")
         require_name(name, "query name")
-        with changes.exchange.additions.incoming() as made:
+        with changes.incoming() as made:
             packed = made / "packed"
             await _receive(changes, server.settings, length, request, packed)
-            return await changes.run(changes.add_archive, name, packed)
+            return await changes.add_archive(name, packed)
     if name is not None:
         raise ServiceError("invalid_option", "the name of a source stands in the body", "query name")
     body = await _json(server, request, changes.parse_addition)
@@ -223,30 +255,15 @@ async def _receive(changes: Changes, settings: Settings, length: int | None, req
     too_large = ServiceError("body_too_large", f"the archive is larger than {most} bytes (max_tokenizer_bytes)")
     if length is not None and length > most:
         raise too_large
-    waiting: list[bytes] = []
-    gathered, more = 0, True
 
     def store(data: bytes) -> None:
         require_room(packed.parent, len(data), settings.min_free_bytes)
-        with written(), packed.open("ab") as file:
+        with packed.open("ab") as file:
             file.write(data)
 
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            while more:
-                async with asyncio.timeout(settings.body_seconds):
-                    message = await request.receive()
-                if message["type"] == "http.disconnect":
-                    raise Disconnected
-                data, more = message.get("body", b""), message.get("more_body", False)
-                log_entry.bytes_in += len(data)
-                log_entry.unread = more
-                if log_entry.bytes_in > most:
-                    raise too_large
-                waiting.append(data)
-                gathered += len(data)
-                if gathered >= _BLOCK_BYTES or not more:
-                    await changes.access.run(store, b"".join(waiting))
-                    waiting, gathered = [], 0
+            in_thread, pause = partial(changes.access.run, store), settings.body_seconds
+            await in_steps(request.receive, log_entry, in_thread, most=most, too_large=too_large, pause=pause)
     except TimeoutError:
         raise ServiceError("request_timeout", "the archive did not arrive in time; send it faster") from None

@@ -8,7 +8,8 @@ from fastapi import FastAPI, Path
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from service.registry.served import ServedTokenizer
-from service.routes.json_route import PROBLEM_RESPONSES, when_opened
+from service.routes.json_route import PROBLEM_RESPONSES
+from service.routes.opening import when_opened
 from service.routes.server import Server
 from service.schemas.answers import TokenizerInfo, TokenizerList
 from service.state import State

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, optional_integer, path_of, tuple_of
+from tokenizer_core.corpus.addresses import is_public_host
 from tokenizer_core.corpus.roots import RealRoots
 from tokenizer_core.errors import CorpusForbidden, CorpusNotFound, CorpusTooLarge, InvalidCorpus
 
@@ -162,6 +163,11 @@ class Bounds:
                 f"where {scheme[:40]}:// leads cannot be checked here; use https", code="address_forbidden", field=field
             )
         return "file" if scheme in _LOCAL else scheme
+
+    @staticmethod
+    def is_public_host(host: str) -> bool:
+        """Tell whether a URL's host may be public, by its name or address alone, without asking a resolver."""
+        return is_public_host(host)
 
     def outside(self, path: str, field: str) -> CorpusForbidden:
         """Say that a path leads out of the roots."""

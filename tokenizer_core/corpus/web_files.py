@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.client
 import io
-import ipaddress
 import socket
 import ssl
 import tempfile
 from typing import IO, Self
 from urllib.parse import quote, urljoin, urlsplit
 
+from tokenizer_core.corpus.addresses import is_public
 from tokenizer_core.corpus.bounds import Bounds, not_found
 from tokenizer_core.errors import CorpusForbidden
 
@@ -80,18 +80,6 @@ def spooled(file: WebFile, bounds: Bounds, field: str) -> IO[bytes]:
         raise
     copy.seek(0)
     return copy
-
-
-def is_public(address: str) -> bool:
-    """Tell whether an IP address is public, also an IPv4 address embedded in an IPv6 one."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
-        if not all(is_public(str(one)) for one in inner if one is not None):
-            return False
-        if ip.ipv4_mapped is not None:
-            return True
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
 class _Connection(http.client.HTTPConnection):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tokenizer_core.config import MAX_FRAME
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.frame import Frame, Part, default_pair
@@ -307,6 +308,7 @@ def _template(fields: Fields) -> Frames:
 
 def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]) -> list[Part]:
     found: list[Part] = []
+    framing = 0
     for item, path in fields.items(key):
         piece = Fields(item, path)
         sequence, special = piece.any("Sequence"), piece.any("SpecialToken")
@@ -320,6 +322,10 @@ def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]
             if name not in ids:
                 raise InvalidArtifact(f"{path} names {name[:80]!r}, which special_tokens has not", field=path)
             found.extend((id, type_id) for id in ids[name])
+            framing += len(ids[name])
+            if framing > MAX_FRAME:
+                path = fields.at(key)
+                raise Unsupported(f"{path} is a frame of more than {MAX_FRAME} ids, the most there may be", field=path)
         elif name == "A":
             found.append(("A", type_id))
         elif name == "B":

@@ -14,6 +14,7 @@ from service.routes.compat import generation, prompts, vllm
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.json_route import post
+from service.routes.texts import refuse_large_frames
 from service.schemas.fields import Id
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, either, list_of, narrow
 from service.state import State
@@ -74,6 +75,8 @@ def vllm_render_completions(state: State, body: VllmRenderCompletionRequest, req
     total = sum(len(each) for each in given if isinstance(each, list))
     if total > state.settings.max_ids:
         raise ServiceError("too_many_ids", f"there are more than {state.settings.max_ids} ids", "prompt")
+    if many and body.add_special_tokens is not False:
+        refuse_large_frames(loaded, [each for each in given if isinstance(each, str)], state.settings.max_ids, "prompt")
     found = [_prompt(loaded, body, each, f"prompt[{at}]" if many else "prompt") for at, each in enumerate(given)]
     return generation.answer(state, loaded, body, found, f"cmpl-{request_id}", is_list=True)
 

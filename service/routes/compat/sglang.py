@@ -18,7 +18,7 @@ from service.routes.compat import prompts, vllm
 from service.routes.compat.dialects import error_info
 from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
-from service.routes.texts import Ids
+from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
 from service.state import State
@@ -219,6 +219,8 @@ def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
         return tokenize_chat(state, loaded, body, body.messages)
     if body.prompt is not None and body.messages is None:
         headers, framed = state.engines.headers(body.model, loaded), body.add_special_tokens is not False
+        if framed and isinstance(body.prompt, list):
+            refuse_large_frames(loaded, body.prompt, state.settings.max_ids, "prompt")
         return tokenize_prompts(loaded, headers, body.prompt, add_special_tokens=framed)
     code, field = ("missing_field", "prompt") if body.prompt is None else ("invalid_option", "messages")
     raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)

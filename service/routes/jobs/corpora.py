@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,9 +17,10 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from service.errors import ServiceError, quote
+from service.job_process.disk import written
 from service.registry.trained_tokenizers import jobs_directory
 from service.routes.jobs.kind import MAX_RECIPE_BYTES
-from service.routes.jobs.uploads import require_readable, too_large, written
+from service.routes.jobs.uploads import require_readable, too_large
 from service.schemas.training import CorpusRequest
 from service.settings import Settings
 from tokenizer_core import Bounds, CorpusForbidden
@@ -77,10 +77,10 @@ def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:
     """Write texts to a file of JSON lines, and return the hash of what it holds.
 
     Errors:
-        ``empty_corpus``, ``corpus_too_large``, ``disk_full``
+        ``empty_corpus``, ``corpus_too_large``, ``disk_full``, ``disk_unwritable``
     """
     hashed, size = hashlib.sha256(), 0
-    with written(), path.open("xb") as file:
+    with written("uploads"), path.open("xb") as file:
         for text in texts:
             line = orjson.dumps({"text": text}, option=orjson.OPT_APPEND_NEWLINE)
             size += len(text.encode("utf-8"))
@@ -117,20 +117,6 @@ def _check_url(url: str, path: str, schemes: Iterable[str]) -> None:
     if found.scheme not in allowed or "::" in url.partition("[")[0] + url.partition("]")[2] or "\0" in unquote(url):
         detail = f"jobs may not read {quote(url)}; URLs may have these schemes: {', '.join(allowed) or 'none'}"
         raise ServiceError("scheme_forbidden", detail, path)
-    if found.username is not None or found.password is not None or not host or _is_private(host):
+    if found.username is not None or found.password is not None or not Bounds.is_public_host(host):
         detail = f"{quote(url)} must name a public host, and no user or password"
         raise ServiceError("address_forbidden", detail, path)
-
-
-def _is_private(host: str) -> bool:
-    """Tell whether a host is, by its name alone, none of the public ones."""
-    name = host.rstrip(".").lower()
-    if name == "localhost" or name.endswith((".localhost", ".local", ".internal")):
-        return True
-    try:
-        address = ip_address(name.partition("%")[0])
-    except ValueError:
-        # Resolvers also read 2130706433 and 0x7f.1 as addresses, and no public host is called so.
-        return name.rpartition(".")[2][:1].isdigit()
-    mapped = getattr(address, "ipv4_mapped", None)
-    return not (address if mapped is None else mapped).is_global

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +19,7 @@ from starlette.types import Receive
 from service.admission.limits import Disconnected
 from service.errors import ServiceError, quote
 from service.http.multipart import Form, Part
+from service.job_process.disk import full, written
 from service.request_log import LogEntry
 from service.routes.jobs.access import JobAccess
 from service.routes.jobs.kind import Recipes
@@ -72,13 +73,13 @@ class Upload:
     def feed(self, data: bytes) -> None:
         """Take some more of the body apart and write it."""
         require_room(self.directory, len(data), self.min_free_bytes)
-        with written():
+        with written("uploads"):
             self.form.feed(data)
 
     def finish(self) -> None:
         """Require that the body was whole, and wait until it lies on the disk."""
         self.form.finish()
-        with written():
+        with written("uploads"):
             for stored in self.files:
                 os.fsync(stored.file.fileno())
                 stored.file.close()
@@ -86,7 +87,9 @@ class Upload:
     def close(self) -> None:
         """Let go of the files."""
         for stored in self.files:
-            stored.file.close()
+            # What a full disk did not take is written once more, and refused once more.
+            with suppress(OSError):
+                stored.file.close()
 
     def words(self) -> dict[str, str]:
         """Return the parts that are text.
@@ -188,40 +191,56 @@ async def receive_upload(
     Raises:
         Disconnected
     """
-    most = settings.max_corpus_bytes + _FRAME_BYTES
+    most, too_much = settings.max_corpus_bytes + _FRAME_BYTES, too_large(settings.max_corpus_bytes)
     if length is not None:
         if length > most:
-            raise too_large(settings.max_corpus_bytes)
+            raise too_much
         await access.run(require_room, upload.directory, length, settings.min_free_bytes)
     try:
         async with asyncio.timeout(settings.upload_seconds):
-            await _receive(upload, most, access, settings, receive, log_entry)
+            store, pause = partial(access.run, upload.feed), settings.body_seconds
+            await in_steps(receive, log_entry, store, most=most, too_large=too_much, pause=pause)
+            await access.run(upload.finish)
     except TimeoutError:
         detail = f"the body did not arrive in {settings.upload_seconds} seconds, or stood still for "
         raise ServiceError("request_timeout", f"{detail}{settings.body_seconds}; send it faster") from None
 
 
-async def _receive(
-    upload: Upload, most: int, access: JobAccess, settings: Settings, receive: Receive, log_entry: LogEntry
+async def in_steps(
+    receive: Receive,
+    log_entry: LogEntry,
+    store: Callable[[bytes], Awaitable[None]],
+    *,
+    most: int,
+    too_large: ServiceError,
+    pause: float,
 ) -> None:
+    """Read a whole body, and store it some at a time.
+
+    Args:
+        most: bytes that it may have, or else ``too_large`` is raised.
+        pause: seconds that it may stand still.
+
+    Raises:
+        Disconnected, TimeoutError
+    """
     waiting: list[bytes] = []
     gathered, more = 0, True
     while more:
-        async with asyncio.timeout(settings.body_seconds):
+        async with asyncio.timeout(pause):
             message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
         data, more = message.get("body", b""), message.get("more_body", False)
         log_entry.bytes_in += len(data)
+        log_entry.unread = more
         if log_entry.bytes_in > most:
-            raise too_large(settings.max_corpus_bytes)
+            raise too_large
         waiting.append(data)
         gathered += len(data)
         if gathered >= STEP_BYTES or not more:
-            log_entry.unread = more
-            await access.run(upload.feed, b"".join(waiting))
+            await store(b"".join(waiting))
             waiting, gathered = [], 0
-    await access.run(upload.finish)
 
 
 def require_readable(name: str, form: str | None, path: str) -> None:
@@ -242,29 +261,11 @@ def require_room(directory: Path, size: int, min_free_bytes: int) -> None:
     Errors:
         ``disk_full``
     """
-    if shutil.disk_usage(directory).free - size < min_free_bytes:
-        raise _disk_full()
-
-
-@contextmanager
-def written() -> Iterator[None]:
-    """Say that the disk is full when it is.
-
-    Errors:
-        ``disk_full``
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _disk_full() from None
-        raise
+    with written("uploads"):
+        if shutil.disk_usage(directory).free - size < min_free_bytes:
+            raise full("uploads")
 
 
 def too_large(most: int) -> ServiceError:
     """Say that a corpus is too large."""
     return ServiceError("corpus_too_large", f"the corpus is larger than {most} bytes; send less", "corpus")
-
-
-def _disk_full() -> ServiceError:
-    return ServiceError("disk_full", "the disk of this server has no room for the corpus; send it again later")

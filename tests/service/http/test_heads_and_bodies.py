@@ -159,6 +159,34 @@ def test_transfer_coding_other_than_chunked_is_refused(server: Server, coding: s
         assert connection.recv(1) == b""
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *(
+            (method, path)
+            for method in ("GET", "HEAD")
+            for path in ("/healthz", "/tokenizers", "/metrics", "/v1/models")
+        ),
+        ("GET", "/docs"),
+        ("GET", "/"),
+        ("GET", "/train-job"),
+        ("GET", "/tokenizers/framed/check"),
+        ("PUT", "/tokenizers/alias"),
+        ("DELETE", "/tokenizers/alias"),
+        ("POST", "/train-job"),
+        ("POST", "/v1/responses/input_tokens"),
+    ],
+)
+def test_a_transfer_coding_is_refused_whatever_the_method_is(server: Server, method: str, path: str) -> None:
+    with connect(server) as connection:
+        sent = head(path, "transfer-encoding: gzip, chunked").replace(b"POST ", method.encode() + b" ")
+        connection.sendall(sent + b"0\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 501 ")
+    assert b"connection: close" in answer.lower()
+    assert (b"unsupported_transfer_coding" in answer) == (method != "HEAD")
+
+
 @pytest.mark.parametrize("coding", ["chunked", "Chunked"])
 def test_chunks_are_read_however_they_are_named(server: Server, coding: str) -> None:
     with connect(server) as connection:

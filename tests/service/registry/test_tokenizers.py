@@ -8,6 +8,7 @@ import json
 import os
 import re
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from service.registry.artifact_dirs import put_into_place
 from service.registry.catalog import Catalog
 from service.registry.fingerprint import IdOptions
 from service.registry.registry import Registry
-from service.registry.trained_tokenizers import Trained
+from service.registry.trained_tokenizers import INDEXED_SECONDS, Trained
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.setting_values import InvalidSetting
 from service.settings import Settings
@@ -223,8 +224,40 @@ def test_a_name_that_nothing_has_is_not_found_although_the_list_of_names_is_old_
     published(trained_on("low " * 9), tmp_path, "mine")
     ask = {"text": "low"}
     assert_problem(client.post("/count", json=ask | {"tokenizer": "fleeting"}), "tokenizer_not_found", path="tokenizer")
-    # That it is there, the list of names says, however old: no "not found" for it.
-    assert_problem(client.post("/count", json=ask | {"tokenizer": "mine"}), "saturated")
+    # A list that was made since the request began to wait counts for it, however old it is by now.
+    for _ in range(2):
+        assert client.post("/count", json=ask | {"tokenizer": "mine"}).status_code == 200
+
+
+@pytest.mark.parametrize("many", [1, 20])
+def test_who_asks_for_a_fresh_tokenizer_by_its_name_waits_for_its_opening_however_long_that_takes(
+    make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    client = make_client(trained=str(tmp_path))
+    app = app_of(client)
+    hash = published(trained_on("low " * 9), tmp_path, "mine")
+
+    def slow(*arguments: Any, **options: Any) -> Tokenizer:
+        time.sleep(4 * INDEXED_SECONDS)
+        return open_(*arguments, **options)
+
+    open_ = Tokenizer.open
+    monkeypatch.setattr(Tokenizer, "open", slow)
+    # A run of jobs beside: the directory is a new one at each look.
+    monkeypatch.setattr(Trained, "_changed_ns", lambda _: time.time_ns())
+    long = "low " * app.tokd.settings.inline_bytes
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60
+        ) as asking:
+            bodies = [{"text": text, "tokenizer": "mine"} for text in ("low", long)] * many
+            answers = await asyncio.gather(*(asking.post("/count", json=body) for body in bodies))
+            answers += [await asking.get("/tokenizers/mine")]
+            assert {answer.status_code for answer in answers} == {200}
+            assert {answer.json()["tokenizer"] for answer in answers} == {hash}
+
+    asyncio.run(ask())
 
 
 def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import stat
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -14,9 +16,12 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from service.routes import check_upload
+from tests.core.formats.small import document, template
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.service.registry.conftest import TEXT, ids_of
+from tests.support.paths import ROOT
 from tokenizer_core import Tokenizer
 
 
@@ -112,3 +117,35 @@ def test_archives_that_unpack_to_more_than_the_limit_are_refused(make_client: Ma
     assert_problem(upload(client, os.urandom(2 << 20)), "body_too_large")
     nameless = client.post("/tokenizers", content=b"x", headers={"content-type": "application/zip"})
     assert_problem(nameless, "missing_field", path="query name")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "source",
+    ["while True: pass", "kept = []\nwhile True: kept.append(bytearray(1 << 28))", "import os\nos.abort()"],
+    ids=["spins", "takes memory", "crashes"],
+)
+def test_an_archive_that_takes_too_much_to_be_read_is_refused_by_its_own_process(
+    changing: TestClient, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    hostile = tmp_path / "hostile.py"
+    hostile.write_text(f"from service.job_process.auditing import confine\nconfine()\n{source}\n", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(check_upload, "AUDITING", (check_upload.AUDITING[0], str(hostile)))
+    monkeypatch.setattr(check_upload, "SECONDS", 3)
+    monkeypatch.setattr(Tokenizer, "open", lambda *_, **__: pytest.fail("this process read it"))
+    problem = assert_problem(upload(changing, packed_tar(sources / "one")), "artifact_unusable")
+    assert "too much memory" in problem["detail"]
+    left = {each.name for each in (tmp_path / "trained" / ".tokenizers").iterdir()}
+    assert left <= {"lock"}
+
+
+def test_an_archive_of_two_kilobytes_that_would_be_gigabytes_is_refused_at_once(
+    changing: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = template(["S"] * 2000 + ["A"], S=[264] * 2000)
+    body = packed_zip({"tokenizer.json": json.dumps(document(post_processor=frame)).encode()})
+    assert len(body) < 8 << 10
+    began = time.monotonic()
+    assert "a frame of more than" in assert_problem(upload(changing, body), "artifact_unusable")["detail"]
+    assert time.monotonic() - began < 20

@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.job_process import auditing
+from service.registry.incoming import CHECKS, incoming
 from service.routes import check_upload
 from tests.service.conftest import MakeClient
 from tests.support.paths import ROOT
@@ -108,6 +109,15 @@ def test_a_process_that_takes_too_much_is_ended_and_told_so(
     answer = send(client, b"{}")
     assert (answer.status_code, answer.json()["code"]) == (422, "check_limit")
     assert client.get("/healthz").status_code == 200
+
+
+def test_what_a_killed_process_left_is_swept_and_what_another_one_checks_stays(
+    client: TestClient, tmp_path: Path
+) -> None:
+    (tmp_path / "tokd-check-dead" / "uploaded").mkdir(parents=True)
+    with incoming(tmp_path, CHECKS) as living:
+        assert send(client, b"{}").status_code == 422
+        assert list(tmp_path.iterdir()) == [living]
 
 
 def test_a_body_that_is_too_large_or_not_json_is_refused_before_it_is_read(make_client: MakeClient) -> None:

@@ -1,0 +1,276 @@
+"""What is damaged, gone or left behind below ``.tokenizers`` costs itself alone: neither a start nor another change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from service.exchange import Exchange
+from service.registry.additions import Additions
+from service.setting_values import InvalidSetting
+from tests.service.conftest import MakeClient, RunServer, app_of
+from tests.service.problems import assert_problem
+from tests.service.registry.conftest import TEXT, add, ids_of
+from tests.support.damages import DAMAGES
+from tests.support.waiting import until
+from tokenizer_core import Tokenizer
+
+
+@pytest.fixture
+def options(sources: Path, tmp_path: Path) -> dict[str, Any]:
+    return {"trained": str(tmp_path / "trained"), "tokenizer_roots": (str(sources),)}
+
+
+@pytest.fixture
+def place(options: dict[str, Any], make_client: MakeClient, sources: Path) -> Path:
+    """The directory of the additions ``one`` and ``two`` with the aliases ``org/one`` and ``org/two``."""
+    client = make_client(**options)
+    for name in ("one", "two"):
+        assert add(client, name, sources / name).status_code == 201
+        assert client.put(f"/tokenizers/org/{name}", json={"tokenizer": name}).status_code == 200
+    return Path(options["trained"], ".tokenizers")
+
+
+def directory_of(place: Path, name: str) -> Path:
+    return place / str(json.loads((place / "served.json").read_text())["tokenizers"][name])
+
+
+def rewritten(place: Path, **tables: dict[str, str]) -> None:
+    served = json.loads((place / "served.json").read_text())
+    for name, entries in tables.items():
+        served[name] |= entries
+    (place / "served.json").write_text(json.dumps(served))
+
+
+@pytest.mark.parametrize(
+    "damage", ["nested manifest", "no manifest", "no tokenizer", "pipe", "longer file", "no directory"]
+)
+def test_a_damaged_tokenizer_takes_only_its_aliases_along_until_it_is_repaired(
+    make_client: MakeClient,
+    options: dict[str, Any],
+    place: Path,
+    caplog: pytest.LogCaptureFixture,
+    sources: Path,
+    damage: str,
+) -> None:
+    one, two = (Tokenizer.open(sources / name).encode(TEXT).tolist() for name in ("one", "two"))
+    directory = directory_of(place, "two")
+    shutil.copytree(directory, place.parent / "copy")
+    if damage == "no directory":
+        shutil.rmtree(directory)
+    else:
+        DAMAGES[damage][0](directory)
+    client = make_client(**options)
+    assert (ids_of(client, "one"), ids_of(client, "org/one")) == (one, one)
+    for name in ("two", "org/two"):
+        assert ids_of(client, name) == "tokenizer_not_found"
+        assert client.post("/tokenize", json={"prompt": "a", "model": name}).status_code == 404
+    assert "org/two" in caplog.text
+    # Other changes go on, and what an alias means stays in use.
+    assert client.put("/tokenizers/live", json={"tokenizer": "one"}).status_code == 200
+    assert_problem(client.delete("/tokenizers/two"), "tokenizer_in_use")
+    assert_problem(add(client, "org-two", sources / "nothing"), "artifact_unusable", path="source")
+    assert_problem(client.delete("/tokenizers/one"), "tokenizer_in_use")
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(place.parent / "copy", directory)
+    app_of(client).exchange.follow()
+    assert (ids_of(client, "two"), ids_of(client, "org/two"), ids_of(client, "live")) == (two, two, one)
+
+
+def test_a_damaged_tokenizer_can_be_removed_with_its_alias_or_added_again(
+    make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path
+) -> None:
+    for name in ("one", "two"):
+        (directory_of(place, name) / "tokenizer.json").write_text("{")
+    client = make_client(**options)
+    assert client.delete("/tokenizers/org/one").status_code == 204
+    assert client.delete("/tokenizers/one").status_code == 204
+    assert add(client, "two", sources / "two").status_code == 201
+    expected = Tokenizer.open(sources / "two").encode(TEXT).tolist()
+    assert ids_of(client, "org/two") == ids_of(client, "two") == expected
+    assert client.put("/tokenizers/org/two", json={"tokenizer": "bare"}).status_code == 200
+
+
+def test_aliases_of_what_the_settings_no_longer_have_or_have_otherwise_are_left_out(
+    make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path
+) -> None:
+    aliases = {
+        "a": "b",
+        "b": "a",
+        "framed": "one",
+        "org/set": "one",
+        "gone": "nobody",
+        "deep": "gone",
+        "good": "org/one",
+    }
+    rewritten(place, aliases=aliases)
+    one = Tokenizer.open(sources / "one").encode(TEXT).tolist()
+    client = make_client(**options, models=("org/set=bare",))
+    assert ids_of(client, "good") == one
+    assert ids_of(client, "org/set") == ids_of(client, "bare")
+    assert ids_of(client, "framed") != one
+    assert {ids_of(client, name) for name in ("a", "b", "gone", "deep")} == {"tokenizer_not_found"}
+    for name in ("a", "framed"):
+        assert_problem(client.put("/tokenizers/x", json={"tokenizer": "nobody"}), "tokenizer_not_found", "tokenizer")
+        assert client.delete(f"/tokenizers/{name}").status_code == 204
+    assert client.get("/tokenizers/framed").status_code == 200
+
+
+@pytest.mark.parametrize("of_settings", [False, True])
+def test_a_name_whose_watched_tokenizer_goes_and_comes_back_blocks_no_change(
+    make_client: MakeClient, options: dict[str, Any], sources: Path, tmp_path: Path, of_settings: bool
+) -> None:
+    watched = tmp_path / "watched"
+    Tokenizer.open(sources / "one").save(watched / "seen", name="seen")
+    models = ("org/seen=seen",) if of_settings else ()
+    client = make_client(**options, watch=str(watched), models=models)
+    exchange: Exchange = app_of(client).exchange
+    if not of_settings:
+        assert client.put("/tokenizers/org/seen", json={"tokenizer": "seen"}).status_code == 200
+    expected = ids_of(client, "seen")
+    (watched / "seen").rename(tmp_path / "away")
+    exchange.follow()
+    assert ids_of(client, "org/seen") == ids_of(client, "seen") == "tokenizer_not_found"
+    assert add(client, "mine", sources / "two").status_code == 201
+    assert client.put("/tokenizers/live", json={"tokenizer": "mine"}).status_code == 200
+    (tmp_path / "away").rename(watched / "seen")
+    exchange.follow()
+    assert ids_of(client, "org/seen") == expected
+    assert_problem(client.delete("/tokenizers/mine"), "tokenizer_in_use")
+
+
+WRONG = {
+    "nothing": b"",
+    "a list": b"[]",
+    "no tables": b"{}",
+    "half": b'{"tokenizers": {',
+    "zeros": bytes(64),
+    "deep brackets": b"[" * 200_000,
+    "deep objects": b'{"a":' * 200_000,
+    "a NUL in a directory": b'{"tokenizers": {"a": "x\\u0000y"}, "aliases": {}}',
+    "a NUL in a name": b'{"tokenizers": {"a\\u0000": "x"}, "aliases": {}}',
+    "a NUL in an alias": b'{"tokenizers": {}, "aliases": {"a\\u0000": "one"}}',
+    "a surrogate": b'{"tokenizers": {"a": "\\ud800"}, "aliases": {}}',
+    "a path that climbs": b'{"tokenizers": {"a": "../../x"}, "aliases": {}}',
+    "the directory itself": b'{"tokenizers": {"a": "."}, "aliases": {}}',
+    "a number": b'{"tokenizers": {"a": 1}, "aliases": {}}',
+    "a pattern": b'{"tokenizers": {}, "aliases": {"*": "one"}}',
+    "latin-1": b'{"tokenizers": {"\xe9": "x"}, "aliases": {}}',
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_file_that_is_not_ours_is_named_at_the_start_and_changes_nothing_while_running(
+    make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path, wrong: str
+) -> None:
+    client = make_client(**options)
+    expected = ids_of(client, "one")
+    (place / "served.json").write_bytes(WRONG[wrong])
+    with pytest.raises(InvalidSetting, match=r"served\.json"):
+        make_client(**options)
+    app_of(client).exchange.follow()
+    assert ids_of(client, "org/one") == expected
+    assert_problem(add(client, "mine", sources / "one"), "artifact_damaged")
+    assert_problem(client.delete("/tokenizers/org/one"), "artifact_damaged")
+    assert (place / "served.json").read_bytes() == WRONG[wrong]
+    assert len([each for each in place.iterdir() if (each / "manifest.json").exists()]) == 2
+
+
+def test_an_artifact_that_a_repaired_file_lacks_is_put_aside_and_never_removed(
+    make_client: MakeClient, options: dict[str, Any], place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = directory_of(place, "two")
+    before = {each.name: each.read_bytes() for each in kept.iterdir()}
+    served = {"tokenizers": {"one": directory_of(place, "one").name}, "aliases": {}}
+    (place / "served.json").write_text(json.dumps(served))
+    client = make_client(**options)
+    assert client.delete("/tokenizers/one").status_code == 204
+    (aside,) = [each for each in place.iterdir() if each.is_dir()]
+    assert {each.name: each.read_bytes() for each in aside.iterdir()} == before
+    assert f"put aside as {aside.name}" in caplog.text
+    # As the log says it is taken up again.
+    aside.rename(kept)
+    (place / "served.json").write_text(json.dumps({"tokenizers": {"two": kept.name}, "aliases": {}}))
+    assert isinstance(ids_of(make_client(**options), "two"), list)
+
+
+def test_a_directory_that_two_names_share_stays_for_the_other(
+    make_client: MakeClient, options: dict[str, Any], place: Path
+) -> None:
+    rewritten(place, tokenizers={"copy": directory_of(place, "one").name})
+    client = make_client(**options)
+    expected = ids_of(client, "one")
+    assert client.delete("/tokenizers/copy").status_code == 204
+    assert ids_of(make_client(**options), "one") == expected
+
+
+def uploads(place: Path) -> list[str]:
+    return sorted(each.name for each in place.iterdir() if each.name.startswith(".incoming-"))
+
+
+def test_uploads_of_dead_processes_are_swept_at_the_start_and_those_of_living_ones_stay(
+    make_client: MakeClient, options: dict[str, Any], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(name: str) -> None:
+        (place / name / "files").mkdir(parents=True)
+        (place / name / "packed").write_bytes(bytes(100))
+
+    with Additions(place).incoming() as living:
+        (living / "packed").write_bytes(b"1")
+        leave(".incoming-dead")
+        leave(".incoming-dropped-dead")
+        exchange: Exchange = app_of(make_client(**options)).exchange
+        exchange.follow()
+        assert uploads(place) == [living.name]
+        leave(".incoming-later")
+        exchange.follow()
+        assert len(uploads(place)) == 2
+        monkeypatch.setattr(exchange, "_sweep_at", 0.0)
+        exchange.follow()
+        assert uploads(place) == [living.name]
+        assert (living / "packed").read_bytes() == b"1"
+    assert uploads(place) == []
+
+
+def test_what_is_swept_away_before_it_is_locked_is_made_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def opened(path: Path, flags: int) -> int:
+        descriptor = open_(path, flags)
+        if Path(path).name.startswith(".incoming-") and not made:
+            made.append(Path(path).name)
+            monkeypatch.setattr(os, "open", open_)
+            Additions(place).sweep()
+        return descriptor
+
+    open_ = os.open
+    monkeypatch.setattr(os, "open", opened)
+    with Additions(place).incoming() as living:
+        assert living.is_dir()
+        assert made != [living.name]
+    assert uploads(place) == []
+
+
+def test_a_kill_during_an_upload_leaves_nothing_for_longer_than_the_next_start(
+    run_server: RunServer, options: dict[str, Any], tmp_path: Path
+) -> None:
+    place = tmp_path / "trained" / ".tokenizers"
+    with run_server(**options) as server:
+        url = urlsplit(server.url)
+        with socket.create_connection((url.hostname or "", url.port or 0)) as connection:
+            head = "POST /tokenizers?name=mine HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/gzip\r\n"
+            connection.sendall(f"{head}content-length: 9000000\r\n\r\n".encode() + bytes(3 << 20))
+            until(lambda: any(place.glob(".incoming-*/packed")))
+            server.process.send_signal(signal.SIGKILL)
+            server.process.communicate()
+    assert uploads(place) != []
+    with run_server(**options):
+        until(lambda: uploads(place) == [])
