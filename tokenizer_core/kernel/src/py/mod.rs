@@ -40,6 +40,7 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
+    module.add("EXPRESSION_STEPS", crate::regex::BASE_STEPS)?;
     module.add("COUNT_SECTIONS", crate::train::sections::SECTIONS)?;
     module.add("MAX_NBEST", crate::model::sampling::MAX_NBEST)?;
     module.add("MAX_CACHE_BYTES", crate::scratch::MAX_CACHE_BYTES)?;

@@ -12,6 +12,7 @@ use super::value::Value;
 impl<'t> Run<'t> {
     /// Apply a filter of numbers.
     pub fn number_filter(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
+        self.budget.charge_reading([value])?;
         let mut origin = value.origin(&self.budget)?;
         for other in given.positional.iter().chain(given.named.iter().map(|(_, value)| value)) {
             origin = if origin == TEMPLATE { other.own_origin() } else { origin };
@@ -73,7 +74,6 @@ impl<'t> Run<'t> {
             Value::Bool(flag) => Ok(Some(Value::int(i64::from(*flag)))),
             Value::Float(number, _) => from_float(*number),
             Value::Str(text) => {
-                self.budget.charge(text.len())?;
                 let digits = text.as_str().trim_matches(is_space);
                 if !digits.is_ascii() {
                     return if digits.chars().any(is_decimal) {
@@ -133,7 +133,7 @@ fn parse_int<'t>(text: &str, base: i64) -> Result<Option<Value<'t>>> {
     }
     if base == 10 {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        return Ok(is_number.then(|| integer(text, 0)));
+        return Ok(if is_number { integer(text, 0) } else { None });
     }
     let prefix = digits.get(..2).map(str::to_ascii_lowercase).unwrap_or_default();
     let of_prefix = match prefix.as_str() {
