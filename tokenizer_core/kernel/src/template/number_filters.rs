@@ -3,7 +3,7 @@
 use super::calls::{Given, int_or};
 use super::compare::truth;
 use super::failure::{Failure, Kind, Result};
-use super::number::{integer, round, truncated};
+use super::number::{MAX_DIGITS, integer, round, truncated};
 use super::run::Run;
 use super::strings::{is_decimal, is_space};
 use super::text::{Origin, TEMPLATE, Text};
@@ -154,6 +154,9 @@ fn parse_int<'t>(text: &str, base: i64) -> Result<Option<Value<'t>>> {
         || digits.starts_with(['+', '-'])
         || digits.bytes().any(|byte| !char::from(byte).is_digit(base as u32))
     {
+        return Ok(None);
+    }
+    if digits.len() > MAX_DIGITS && !(base as u32).is_power_of_two() {
         return Ok(None);
     }
     let number = i64::from_str_radix(digits, base as u32);
