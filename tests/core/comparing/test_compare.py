@@ -53,7 +53,6 @@ def whole_words_slowly(tokenizer: Tokenizer, text: str) -> int:
     return whole
 
 
-@given(some_text, some_text)
 def test_a_tokenizer_that_is_named_twice_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tiny_tokenizer(), train(iter(["low lower lowest"]), 260)
     read: list[str] = []
@@ -73,6 +72,7 @@ def test_a_tokenizer_that_is_named_twice_is_looked_through_once(monkeypatch: pyt
         assert found.costs["a"][place] == found.costs["a"][0]
 
 
+@given(some_text, some_text)
 def test_costs_are_those_of_their_definitions(one: str, other: str) -> None:
     first = tiny_tokenizer()
     found = compare([first], {"text": [one, other]})
