@@ -220,7 +220,7 @@ impl Parser {
         body
     }
 
-    /// What has variables of its own. In it names of filters and tests have to be known, as if no condition stood around.
+    /// Parse what has variables of its own: in it names have to be known, as if no condition stood around.
     fn own_scope<R>(&mut self, parse: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let soft = std::mem::take(&mut self.soft);
         let parsed = parse(self);
