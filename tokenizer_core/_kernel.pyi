@@ -25,6 +25,9 @@ VERSION: str
 CACHE_BYTES: int
 """The default bound of the piece cache of one thread."""
 
+EXPRESSION_STEPS: int
+"""What regular expressions may take for any text, beside what its length brings."""
+
 MAX_NBEST: int
 """The most segmentations of a text that are listed, or drawn from by ``nbest``."""
 
@@ -241,9 +244,12 @@ class Pipeline:
         config: the pipeline as JSON (``tokenizer_core.config.PipelineConfig.to_json``).
         cache_bytes: bound of the piece cache of one thread, at most ``MAX_CACHE_BYTES``; 0 switches it off but for a
             few entries.
+        expression_steps: what regular expressions may take for any text, beside what its length brings.
     """
 
-    def __new__(cls, vocabulary: Vocabulary, config: str, cache_bytes: int = ...) -> Pipeline: ...
+    def __new__(
+        cls, vocabulary: Vocabulary, config: str, cache_bytes: int = ..., expression_steps: int = ...
+    ) -> Pipeline: ...
     @property
     def id_limit(self) -> int:
         """One more than the highest id of the vocabulary and the added tokens."""

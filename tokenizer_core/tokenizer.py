@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from tokenizer_core import artifact, loading
-from tokenizer_core._kernel import CACHE_BYTES, Pipeline, StreamDecoder
+from tokenizer_core._kernel import CACHE_BYTES, EXPRESSION_STEPS, Pipeline, StreamDecoder
 from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import TokenizerParts, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
@@ -42,34 +42,40 @@ class Tokenizer(TokenizerFacts):
     'Hello, world'
     """
 
-    __slots__ = ("_cache_bytes",)
+    __slots__ = ("_bounds",)
 
-    def __init__(self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self, parts: TokenizerParts, *, cache_bytes: int = CACHE_BYTES, expression_steps: int = EXPRESSION_STEPS
+    ) -> None:
         """Build from what a reader returned; the class methods read files.
 
         Args:
-            cache_bytes: bound of the piece cache of each thread that encodes, at most ``MAX_CACHE_BYTES`` (1 GiB); 0
-                leaves a few entries.
+            cache_bytes, expression_steps: as in ``open``.
         """
         check_kind(parts, TokenizerParts, "parts")
-        self._begin(parts, Pipeline(parts.vocabulary, parts.pipeline_json(), cache_bytes), cache_bytes)
+        bounds = cache_bytes, expression_steps
+        self._begin(parts, Pipeline(parts.vocabulary, parts.pipeline_json(), *bounds), bounds)
 
-    def _begin(self, parts: TokenizerParts, pipeline: Pipeline, cache_bytes: int) -> None:
+    def _begin(self, parts: TokenizerParts, pipeline: Pipeline, bounds: tuple[int, int]) -> None:
         TokenizerFacts.__init__(self, parts, pipeline)
-        self._cache_bytes = cache_bytes
+        self._bounds = bounds
 
     @classmethod
-    def open(cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES) -> Self:
+    def open(
+        cls, path: str | Path, *, cache_bytes: int = CACHE_BYTES, expression_steps: int = EXPRESSION_STEPS
+    ) -> Self:
         """Open an artifact directory and verify every hash in its manifest.
 
         Args:
             cache_bytes: bound of the piece cache of each thread that encodes, at most ``MAX_CACHE_BYTES`` (1 GiB); 0
                 leaves a few entries.
+            expression_steps: what the artifact's own regular expressions may take for any text, however short; each
+                byte brings 64 more. 67 million take under half a second.
 
         Raises:
             ArtifactNotFound, HashMismatch, InvalidArtifact, InvalidOption, Unsupported
         """
-        return cls(artifact.read(path), cache_bytes=cache_bytes)
+        return cls(artifact.read(path), cache_bytes=cache_bytes, expression_steps=expression_steps)
 
     @classmethod
     def load(
@@ -295,8 +301,8 @@ class Tokenizer(TokenizerFacts):
             pipeline = self._pipeline
         else:
             parts = reserved(parts)
-            pipeline = Pipeline(parts.vocabulary, parts.pipeline_json(), self._cache_bytes)
-        Tokenizer._begin(twin, parts, pipeline, self._cache_bytes)
+            pipeline = Pipeline(parts.vocabulary, parts.pipeline_json(), *self._bounds)
+        Tokenizer._begin(twin, parts, pipeline, self._bounds)
         # A copy, because another thread may compute a cached property meanwhile.
         for name, value in vars(self).copy().items():
             if not isinstance(getattr(cls, name, None), cached_property):

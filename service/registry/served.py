@@ -86,7 +86,7 @@ class ServedTokenizer:
     def takes_long(self, size: int) -> bool:
         """Tell whether ``size`` bytes may take long, because a regular expression of the artifact's own cuts them.
 
-        Where a caller chose the expression no text is short enough: 26 letters can take 16 ms, a body of 2 KB a second.
+        Where a caller chose the expression no text is short enough: 16 letters can take milliseconds.
         """
         return self._has_expressions and (self.is_trained or size > OWN_EXPRESSION_BYTES)
 

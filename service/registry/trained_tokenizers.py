@@ -23,6 +23,10 @@ _PLACE = re.compile(r"([0-9a-f]{64})-([^+]+)(?:\+.*)?")
 INDEXED_SECONDS = 0.1
 """Time for which a list of names counts although the directory changed."""
 
+EXPRESSION_STEPS = 1 << 18
+"""What a job's own expression may take for a text, however short: some milliseconds. Its author is a caller, and a
+request may hold thousands of texts."""
+
 SETTLED_NANOSECONDS = 2_000_000_000
 
 WAITS_SINCE: ContextVar[float] = ContextVar("waits_since", default=inf)
@@ -120,7 +124,7 @@ class Trained:
         if path is None:
             return None
         try:
-            tokenizer = verified(path, hash, cache_bytes=self._cache_bytes)
+            tokenizer = verified(path, hash, cache_bytes=self._cache_bytes, expression_steps=EXPRESSION_STEPS)
             # Its templates are compiled here, where nobody waits: a request would do it on the event loop.
             loaded = ServedTokenizer(tokenizer, str(path), is_trained=True, options=self._options)
         except TokdError as error:

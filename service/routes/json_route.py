@@ -250,7 +250,7 @@ class JsonRoute(APIRoute):
             limits.take_work(HEAVY_BYTES, log_entry)
             return await limits.in_thread(work, request, until=log_entry.until)
         if self._is_heavy(request, len(body)):
-            limits.take_work(HEAVY_BYTES, log_entry)
+            limits.take_work(HEAVY_BYTES * request.weight(), log_entry)
             work_heavy = self._counted(handler.work_heavy, log_entry)
             return await limits.in_thread(work_heavy, body, request, until=log_entry.until)
         return handler.answer(request)

@@ -51,6 +51,10 @@ class CompareRequest(RequestBody):
         """Tell that it leaves the event loop: whole vocabularies are looked through."""
         return True
 
+    def weight(self) -> int:
+        """Return how many vocabularies are looked through."""
+        return len(self.tokenizers or [None])
+
 
 class ComparedTokenizer(BaseModel):
     """One of the tokenizers, over all texts together."""

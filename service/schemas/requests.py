@@ -78,6 +78,10 @@ class RequestBody(BaseModel):
         """Tell whether a small body asks for work that does not belong on the event loop."""
         return False
 
+    def weight(self) -> int:
+        """Return how many large requests it counts as, where it is heavy."""
+        return 1
+
     def cut_by(self) -> tuple[str | None, ...]:
         """Return the references or models of the tokenizers that cut texts of this request."""
         return ()

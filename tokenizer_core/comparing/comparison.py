@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tokenizer_core.arguments import check_call, check_kind, check_unicode, holds_items, integer_of
 from tokenizer_core.comparing.entries import entries, longest
@@ -130,12 +131,21 @@ def compare(
     step = on_step or (lambda: None)
     read = {name: [Words.of(text) for text in given] for name, given in _texts_of(texts)}
     sizes = {name: _size(words) for name, words in read.items()}
-    found = {name: [cost(tokenizer, words, step) for tokenizer in tokenizers] for name, words in read.items()}
+    # One that is named twice is measured once.
+    distinct = {tokenizer.hash: tokenizer for tokenizer in tokenizers}
+    found = {name: {hash: cost(each, words, step) for hash, each in distinct.items()} for name, words in read.items()}
+    order = [tokenizer.hash for tokenizer in tokenizers]
     costs = {
-        name: tuple(None if each is None else _told(each, sizes[name], all_[0], length) for each in all_)
-        for name, all_ in found.items()
+        name: tuple(_told(each[hash], sizes[name], each[order[0]], length) for hash in order)
+        for name, each in found.items()
     }
-    return Comparison(length, _summaries(tokenizers, list(found.values()), step), sizes, costs)
+    summaries = _summaries(distinct, list(found.values()), step)
+    named = (
+        replace(summary, name=tokenizer.name, shared=tuple(shared[hash] for hash in order))
+        for tokenizer in tokenizers
+        for summary, shared in (summaries[tokenizer.hash],)
+    )
+    return Comparison(length, tuple(named), sizes, costs)
 
 
 def _check(tokenizers: Sequence[Tokenizer]) -> None:
@@ -171,8 +181,10 @@ def _size(words: list[Words]) -> TextSize:
     )
 
 
-def _told(found: Cost, size: TextSize, first: Cost | None, context: int) -> TextCost:
+def _told(found: Cost | None, size: TextSize, first: Cost | None, context: int) -> TextCost | None:
     """Put the cost of texts in proportion to their size and to the first tokenizer's."""
+    if found is None:
+        return None
     times = found.tokens / first.tokens if first is not None and first.tokens else None
     return TextCost(
         tokens=found.tokens,
@@ -188,33 +200,43 @@ def _told(found: Cost, size: TextSize, first: Cost | None, context: int) -> Text
 
 
 def _summaries(
-    tokenizers: Sequence[Tokenizer], costs: list[list[Cost | None]], step: Callable[[], None]
-) -> tuple[TokenizerSummary, ...]:
-    known = []
-    for tokenizer in tokenizers:
+    tokenizers: Mapping[str, Tokenizer], costs: list[dict[str, Cost | None]], step: Callable[[], None]
+) -> dict[str, tuple[TokenizerSummary, Mapping[str, float]]]:
+    """Look through vocabularies, by hash: what each is, and the share of its entries that each of the others has."""
+    codes: dict[bytes, int] = {}
+    found = {}
+    for hash, tokenizer in tokenizers.items():
         step()
-        known.append(entries(tokenizer))
-    sets = [frozenset(each.values()) for each in known]
-    summaries = []
-    for at, tokenizer in enumerate(tokenizers):
+        known = entries(tokenizer)
         counts = np.zeros(tokenizer.vocab_size, np.int64)
         for row in costs:
-            one = row[at]
+            one = row[hash]
             if one is not None:
                 counts += one.counts
-        unused = [id for id in known[at] if not counts[id]]
-        efficiency = renyi_efficiency(counts, len(known[at]))
-        summaries.append(
-            TokenizerSummary(
-                name=tokenizer.name,
-                hash=tokenizer.hash,
-                vocab_size=tokenizer.vocab_size,
-                tokens=len(known[at]),
-                longest_tokens=longest(known[at], known[at]),
-                unused=len(unused),
-                longest_unused=longest(unused, known[at]),
-                renyi_efficiency=None if efficiency is None else round(efficiency, 4),
-                shared=tuple(round(len(sets[at] & other) / max(1, len(sets[at])), 4) for other in sets),
-            )
+        unused = [id for id in known if not counts[id]]
+        efficiency = renyi_efficiency(counts, len(known))
+        summary = TokenizerSummary(
+            name=tokenizer.name,
+            hash=hash,
+            vocab_size=tokenizer.vocab_size,
+            tokens=len(known),
+            longest_tokens=longest(known, known),
+            unused=len(unused),
+            longest_unused=longest(unused, known),
+            renyi_efficiency=None if efficiency is None else round(efficiency, 4),
+            shared=(),
         )
-    return tuple(summaries)
+        found[hash] = summary, [codes.setdefault(entry, len(codes)) for entry in known.values()]
+    # Which of all entries, by their codes, each vocabulary has.
+    has = {hash: np.zeros(len(codes), np.bool_) for hash in found}
+    for hash, (_, own) in found.items():
+        has[hash][own] = True
+    return {
+        hash: (summary, {other: _share(has[hash], its) for other, its in has.items()})
+        for hash, (summary, _) in found.items()
+    }
+
+
+def _share(own: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> float:
+    """Return the share of what one has that the other has too."""
+    return round(int(np.count_nonzero(own & other)) / max(1, int(np.count_nonzero(own))), 4)

@@ -60,5 +60,28 @@ BOMBS = {
     "{{ (c ~ i ~ c).split(i | string) | join('x' * 9999) }}{% endfor %}",
     "a replacement that holds many separators": "{% set c = messages[0].content %}{% for i in range(90000) %}"
     "{{ (c ~ i).replace(i | string, '0123456789' * 999) }}{% endfor %}",
+    "names of what is undefined": "{% set b = 'ab' * 500000 %}{% set l = range(99999)|map(attribute=b)|list %}",
+    "names that a filter asks for": "{% set b = 'ab' * 500000 %}"
+    "{% set l = range(99999)|map('attr', b)|list %}{{ l|length }}",
     "sorting": "{% for i in range(99999) %}{{ (range(99999) | sort | list)[0] }}{% endfor %}",
 }
+
+KEPT = "{%% set n = namespace(l=[1], s='ab', d={}, u=[]) %%}{%% for i in range(99999) %%}%s{%% endfor %%}"
+
+GROWING = {
+    "a list": KEPT % "{% set n.l = n.l + n.l %}",
+    "a repeated list": KEPT % "{% set n.u = [[i] * 99999, n.u] %}",
+    "a text": KEPT % "{% set n.s = n.s ~ n.s %}",
+    "a long text": "{{ (('ab' * 1000) * 40000)|length }}",
+    "output": "{% set t = 'ab' * 99999 %}" + KEPT % "{{ t }}",
+    "a block": "{% set t = 'ab' * 99999 %}{% set x %}" + KEPT % "{{ t }}" + "{% endset %}",
+    "small objects": KEPT % "{% set n.u = [range(99999)|map('batch', 1)|list, n.u] %}",
+    "dicts": KEPT % "{% set n.u = [dict.fromkeys(range(9999)), n.u] %}",
+    "pieces": KEPT % "{% set n.u = [('a,' * 99999).split(','), n.u] %}",
+    "what is undefined": KEPT % "{% set n.u = [range(99999)|map(attribute='a')|list, n.u] %}",
+    "JSON": KEPT % "{% set n.l = n.l + n.l %}{% set n.s = n.l|tojson %}",
+    "text of a list": KEPT % "{% set n.l = n.l + n.l %}{% set n.s = n.l|string %}",
+    "other letters": KEPT % "{% set n.s = (n.s ~ n.s)|upper|replace('A', 'BA') %}",
+    "a width": KEPT % "{% set n.u = [n.s|center(9999999), n.u] %}",
+}
+"""Templates that keep more and more."""

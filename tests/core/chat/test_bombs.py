@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 import time
 from contextlib import suppress
 
 import pytest
 
-from tests.core.chat.bombs import BOMBS
+from tests.core.chat.bombs import BOMBS, GROWING
 from tests.support import vocabularies
+from tests.support.paths import ROOT
 from tokenizer_core import InvalidOption, TemplateLimit, TemplateUnsupported, TemplateUntrackable, TokdError
 
 
@@ -21,6 +24,35 @@ def test_bombs_are_refused_early(bomb: str) -> None:
         vocabularies.tokenizer("tiny").with_template(BOMBS[bomb]).render_chat([{"role": "user", "content": "abc"}])
     assert time.thread_time() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200 << 10
+
+
+LACKING = """
+import resource, sys
+from pathlib import Path
+from tests.support import vocabularies
+from tokenizer_core import TemplateLimit
+tok = vocabularies.tokenizer("tiny").with_template(sys.argv[1])
+size = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmSize"))
+most = (int(size.split()[1]) << 10) + (160 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+try:
+    tok.render_chat([{"role": "user", "content": "a" * (8 << 20)}])
+except TemplateLimit as error:
+    print(error.message)
+print(tok.with_template("{{ messages[0].content }}").render_chat([{"role": "user", "content": "b"}]).text)
+"""
+"""A process that gets little memory, where a chat of this length would be allowed a gigabyte."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is asked of Linux")
+@pytest.mark.parametrize("name", GROWING)
+def test_memory_that_is_not_there_ends_the_rendering_and_not_the_process(name: str) -> None:
+    script = [sys.executable, "-c", LACKING, GROWING[name]]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told, after = done.stdout.splitlines()
+    assert "memory" in told
+    assert after == "b"
 
 
 SYNTAX = {

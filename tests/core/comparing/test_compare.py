@@ -19,8 +19,9 @@ from tokenizers.pre_tokenizers import Whitespace
 from tests.support import families
 from tests.support.texts import texts as some_text
 from tests.support.vocabularies import tiny_tokenizer
-from tokenizer_core import ARTICLE_1, MAX_COMPARED, InvalidOption, Tokenizer, compare, fertility
+from tokenizer_core import ARTICLE_1, MAX_COMPARED, InvalidOption, Tokenizer, compare, fertility, train
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
+from tokenizer_core.comparing import comparison
 from tokenizer_core.comparing.entries import entries
 from tokenizer_core.comparing.measures import RENYI_ORDER, renyi_efficiency
 from tokenizer_core.config import PipelineConfig, TokenizerParts
@@ -50,6 +51,25 @@ def whole_words_slowly(tokenizer: Tokenizer, text: str) -> int:
         ]
         whole += len(touching) == 1 and touching[0][0] != unknown and touching[0][1] <= start and touching[0][2] >= end
     return whole
+
+
+def test_a_tokenizer_that_is_named_twice_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tiny_tokenizer(), train(iter(["low lower lowest"]), 260)
+    read: list[str] = []
+
+    def counted(tokenizer: Tokenizer) -> dict[int, bytes]:
+        read.append(tokenizer.hash)
+        return entries(tokenizer)
+
+    monkeypatch.setattr(comparison, "entries", counted)
+    found = compare([first, second, first, first], {"a": ["low"]})
+    assert read == [first.hash, second.hash]
+    rows = [[each.hash, each.name, each.tokens, *each.shared] for each in found.tokenizers]
+    assert rows[0] == rows[2] == rows[3]
+    for place in (0, 2, 3):
+        shared = len({*entries(first).values()} & {*entries(second).values()})
+        assert found.tokenizers[1].shared[place] == round(shared / len({*entries(second).values()}), 4)
+        assert found.costs["a"][place] == found.costs["a"][0]
 
 
 @given(some_text, some_text)

@@ -28,7 +28,7 @@ from service.settings import Settings
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tests.support.damages import DAMAGES
-from tokenizer_core import ArtifactNotFound, InvalidArtifact, Tokenizer, train
+from tokenizer_core import ArtifactNotFound, InvalidArtifact, StepLimit, Tokenizer, train
 from tokenizer_core.chat import templates
 
 
@@ -300,6 +300,20 @@ def test_a_trained_tokenizer_that_another_opened_meanwhile_is_not_opened_again(t
     assert first is not None
     assert second is not None
     assert first.tokenizer is second.tokenizer
+
+
+def test_the_expression_of_a_job_takes_milliseconds_for_any_text(tmp_path: Path) -> None:
+    made = train(iter(["low lower"]), 258, pattern=r"(?:a+)+$|[\s\S]")
+    loaded = Trained(tmp_path, 1, 0, IdOptions()).open(None, published(made, tmp_path, "mine"))
+    assert loaded is not None
+    tokenizer = loaded.tokenizer.with_template("x")
+    start = time.thread_time()
+    for _ in range(8):
+        with pytest.raises(StepLimit):
+            tokenizer.encode("a" * 30 + "b")
+    assert time.thread_time() - start < 0.5
+    # A harmless text has what its length brings.
+    assert tokenizer.decode(tokenizer.encode("low b " * 9999)) == "low b " * 9999
 
 
 def test_a_trained_artifact_that_was_tampered_with_is_not_served(

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.client import calls
 from service.schemas.comparing import MAX_CHARACTERS, MAX_TOKENIZERS, CompareAnswer, CompareRequest
-from tests.service.conftest import MakeClient
+from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer, compare
 
@@ -28,6 +28,14 @@ def test_numbers_are_those_of_the_library(client: TestClient, framed: Tokenizer)
 
 def test_it_never_runs_on_the_event_loop(framed: Tokenizer) -> None:
     assert CompareRequest(tokenizers=[framed.name]).heavy()
+
+
+def test_each_reference_counts_as_a_large_request(make_client: MakeClient, framed: Tokenizer) -> None:
+    client = make_client(max_work_bytes=8 << 20)
+    # Others are under way: a request alone is always taken.
+    state_of(client).limits.work_bytes = 1 << 20
+    assert client.post("/compare", json={"tokenizers": [framed.name] * 7}).status_code == 200
+    assert_problem(client.post("/compare", json={"tokenizers": [framed.name] * 8}), "saturated", None)
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ pub struct Guard<'c> {
 
 impl<'c> EncodeContext<'c> {
     /// A text by one author.
-    pub fn plain(policy: SpecialPolicy, threads: usize) -> Self {
-        Self { policy, threads, guard: None, steps: StepBudget::default() }
+    pub fn plain(policy: SpecialPolicy, threads: usize, steps: StepBudget) -> Self {
+        Self { policy, threads, guard: None, steps }
     }
 
     /// A rendered chat.
-    pub fn guarded(guard: Guard<'c>) -> Self {
-        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps: StepBudget::default() }
+    pub fn guarded(guard: Guard<'c>, steps: StepBudget) -> Self {
+        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps }
     }
 
     /// The literals that were refused, in order.

@@ -9,7 +9,6 @@ use super::{Pipeline, shift};
 use crate::capacity::for_ids;
 use crate::error::Result;
 use crate::output::{Sink, Tokens};
-use crate::regex::StepBudget;
 use crate::scratch::Scratch;
 
 /// Text that is worth a thread, in bytes: enough to be worth filling the thread's caches.
@@ -64,7 +63,7 @@ impl Pipeline {
         self.scratch.spread(scratch, threads, texts, |scratch, at| {
             let (start, text) = text_of(at);
             let mut sink = make(text.len());
-            let encoded = self.encode_cut(text, &mut StepBudget::default(), scratch, &mut sink);
+            let encoded = self.encode_cut(text, &mut self.steps(), scratch, &mut sink);
             encoded.map_err(|error| error.moved(|range| shift(range, start)))?;
             Ok(sink)
         })

@@ -29,7 +29,7 @@ use crate::output::Sink;
 use crate::piece_cache::CacheStatistics;
 use crate::pretokenize::Pretokenizer;
 use crate::provenance::{EncodeContext, Guard};
-use crate::regex::StepBudget;
+use crate::regex::{BASE_STEPS, StepBudget};
 use crate::scratch::{Scratch, ScratchPool};
 use crate::simd::level::SimdLevel;
 use crate::simd::prefetch::prefetch_bytes;
@@ -75,6 +75,8 @@ pub struct Pipeline {
     prefix_ids: Vec<u32>,
     suffix_ids: Vec<u32>,
     has_expressions: bool,
+    /// Steps that the expressions may take for any text, however short.
+    expression_steps: u64,
     scratch: ScratchPool,
 }
 
@@ -149,6 +151,7 @@ impl Pipeline {
             prefix_ids: config.prefix_ids.clone(),
             suffix_ids: config.suffix_ids.clone(),
             has_expressions: config.has_expressions(),
+            expression_steps: BASE_STEPS,
             scratch: ScratchPool::new(cache_bytes),
         })
     }
@@ -162,6 +165,16 @@ impl Pipeline {
     #[cfg(test)]
     pub(crate) fn model(&self) -> &AnyModel {
         &self.model
+    }
+
+    /// The same pipeline, whose expressions may take so many steps for any text, however short.
+    #[must_use]
+    pub fn with_expression_steps(self, expression_steps: u64) -> Self {
+        Self { expression_steps, ..self }
+    }
+
+    fn steps(&self) -> StepBudget {
+        StepBudget::of(self.expression_steps)
     }
 
     /// The level of instructions.
@@ -220,7 +233,13 @@ impl Pipeline {
         options: EncodeOptions,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        self.encode_as(text, &mut EncodeContext::plain(options.policy, 1), options.add_special_tokens, scratch, sink)
+        self.encode_as(
+            text,
+            &mut EncodeContext::plain(options.policy, 1, self.steps()),
+            options.add_special_tokens,
+            scratch,
+            sink,
+        )
     }
 
     /// Encode `text` over `threads` threads, 0 meaning one a core; what `sink` gets does not depend on their number.
@@ -234,7 +253,7 @@ impl Pipeline {
         threads: usize,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut context = EncodeContext::plain(options.policy, threads);
+        let mut context = EncodeContext::plain(options.policy, threads, self.steps());
         self.scratch.with(|scratch| self.encode_as(text, &mut context, options.add_special_tokens, scratch, sink))
     }
 
@@ -251,7 +270,7 @@ impl Pipeline {
         add_special_tokens: bool,
         sink: &mut impl Sink,
     ) -> Result<Vec<(Range<usize>, u32)>> {
-        let mut context = EncodeContext::guarded(Guard::new(caller));
+        let mut context = EncodeContext::guarded(Guard::new(caller), self.steps());
         self.scratch.with(|scratch| self.encode_as(text, &mut context, add_special_tokens, scratch, sink))?;
         Ok(context.refused())
     }
@@ -284,7 +303,7 @@ impl Pipeline {
     /// # Errors
     /// As [`Self::encode`].
     pub fn pieces(&self, text: &str) -> Result<Vec<String>> {
-        let mut steps = StepBudget::default();
+        let mut steps = self.steps();
         let normalized = self.normalizer.normalize(text, &mut steps)?;
         let text = normalized.as_ref().map_or(text, |normalized| &normalized.text);
         let spaced = self.start.rewrite(text, true, &mut String::new());

@@ -129,7 +129,7 @@ impl Pipeline {
     ) -> Result<Sampler> {
         scratch.sampler = Some(sampler);
         // On one thread: the pieces come in order.
-        let mut context = EncodeContext::plain(options.policy, 1);
+        let mut context = EncodeContext::plain(options.policy, 1, self.steps());
         let encoded = self.encode_as(text, &mut context, options.add_special_tokens, scratch, sink);
         let sampler = scratch.sampler.take();
         encoded.map(|()| sampler.unwrap_or(Sampler::Given(Vec::new().into_iter())))

@@ -46,6 +46,7 @@ fn core_count() -> usize {
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CACHE_BYTES", crate::scratch::CACHE_BYTES)?;
+    module.add("EXPRESSION_STEPS", crate::regex::BASE_STEPS)?;
     module.add("COUNT_SECTIONS", crate::train::sections::SECTIONS)?;
     module.add("MAX_NBEST", crate::model::sampling::MAX_NBEST)?;
     module.add("MAX_CACHE_BYTES", crate::scratch::MAX_CACHE_BYTES)?;

@@ -17,6 +17,7 @@ use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline, PipelineStream};
 use crate::output::offsets::Offsets;
 use crate::piece_cache::CacheStatistics;
+use crate::regex::BASE_STEPS;
 use crate::scratch::CACHE_BYTES;
 
 /// See `_kernel.pyi`.
@@ -53,19 +54,20 @@ fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
 #[pymethods]
 impl PyPipeline {
     #[new]
-    #[pyo3(signature = (vocabulary, config, cache_bytes=CACHE_BYTES))]
+    #[pyo3(signature = (vocabulary, config, cache_bytes=CACHE_BYTES, expression_steps=BASE_STEPS))]
     fn new(
         py: Python<'_>,
         vocabulary: &PyVocabulary,
         config: &str,
         #[pyo3(from_py_with = arguments::cache_bytes)] cache_bytes: usize,
+        expression_steps: u64,
     ) -> PyResult<Self> {
         let vocabulary = Arc::clone(&vocabulary.0);
         let level = arguments::level(py)?;
         let build = || Pipeline::on_level(vocabulary, &Config::from_json(config)?, cache_bytes, level);
         let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
         array::prepare(py)?;
-        Ok(Self(Arc::new(pipeline)))
+        Ok(Self(Arc::new(pipeline.with_expression_steps(expression_steps))))
     }
 
     #[getter]

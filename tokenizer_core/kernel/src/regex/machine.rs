@@ -6,7 +6,7 @@ use super::program::{Condition, Greediness, Instruction, Pc, Program};
 use crate::unicode::utf8::{decode, previous};
 
 /// Steps that any text may take: under half a second.
-const BASE_STEPS: u64 = 1 << 26;
+pub const BASE_STEPS: u64 = 1 << 26;
 /// Steps that each of its bytes adds: harmless patterns take fewer than ten.
 const STEPS_PER_BYTE: u64 = 64;
 /// The most branches on the stack; 24 bytes each.
@@ -27,13 +27,17 @@ pub struct StepBudget {
 }
 
 impl Default for StepBudget {
-    /// The budget of a text before its first search.
     fn default() -> Self {
-        Self { left: BASE_STEPS, stack: Vec::new(), slots: Vec::new() }
+        Self::of(BASE_STEPS)
     }
 }
 
 impl StepBudget {
+    /// The budget of a text before its first search.
+    pub(crate) fn of(steps: u64) -> Self {
+        Self { left: steps, stack: Vec::new(), slots: Vec::new() }
+    }
+
     /// Add the steps that `length` more bytes allow, however often they are searched.
     pub(crate) fn allow(&mut self, length: usize) {
         self.left = self.left.saturating_add((length as u64).saturating_mul(STEPS_PER_BYTE));

@@ -20,7 +20,7 @@ use fancy_regex::Expr;
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
 pub(crate) use self::machine::OutOfSteps;
-pub use self::machine::StepBudget;
+pub use self::machine::{BASE_STEPS, StepBudget};
 pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 use crate::error::{Code, Error, Result};

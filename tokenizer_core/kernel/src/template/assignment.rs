@@ -25,11 +25,11 @@ impl<'t> Run<'t> {
             Target::Name(name) => self.set(name.slot, value),
             Target::Field(name, field) => {
                 if let Value::Namespace(number) = *self.variable(name.slot) {
-                    self.budget.charge(4)?;
-                    self.set_field(number, Text::literal(field), value);
+                    self.set_field(number, Text::literal(field), value)?;
                 }
             }
             Target::Tuple(items) => {
+                self.budget.charge_product(items.len(), 2)?;
                 let parts = match &value {
                     Value::List(parts) | Value::Tuple(parts) if parts.values.len() == items.len() => {
                         parts.values.clone()

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::budget::OBJECT;
+use super::budget::{ITEM, OBJECT};
 use super::calls::int_of;
 use super::failure::{Failure, Result};
 use super::names::{CHANGING_DICT, CHANGING_LIST, REFUSED_METHODS};
@@ -17,20 +17,22 @@ impl<'t> Run<'t> {
         if let Value::Dict(dict) = owner {
             let is_attribute = Self::method_of(owner, name).is_some() || CHANGING_DICT.contains(&name);
             if !is_attribute && name != "fromkeys" && !is_pythons(name) {
+                self.budget.charge(name.len() >> 4)?;
                 let found = dict.get_str(name).cloned();
-                return Ok(
-                    found.unwrap_or_else(|| Value::Undefined(Undefined::Attribute("dict", name, owner.at_hand())))
-                );
+                return Ok(found.unwrap_or_else(|| missing(owner, &Text::literal(name))));
             }
         }
-        let found = self.own_attribute(owner, name)?;
-        Ok(found.unwrap_or_else(|| missing(owner, name)))
+        let name = Text::literal(name);
+        let found = self.own_attribute(owner, &name)?;
+        Ok(found.unwrap_or_else(|| missing(owner, &name)))
     }
 
     /// An attribute that is none of the items.
-    pub fn own_attribute(&mut self, owner: &Value<'t>, name: &str) -> Result<Option<Value<'t>>> {
+    pub fn own_attribute(&mut self, owner: &Value<'t>, wanted: &Text<'t>) -> Result<Option<Value<'t>>> {
+        let name = wanted.as_str();
+        let hidden = || Some(Value::Undefined(Undefined::Unsafe(owner.type_name(), wanted.clone())));
         if is_pythons(name) && !matches!(owner, Value::Undefined(_)) {
-            return Ok(Some(hidden(owner, name)));
+            return Ok(hidden());
         }
         if let Some(method) = Self::method_of(owner, name) {
             self.budget.charge(OBJECT)?;
@@ -38,11 +40,11 @@ impl<'t> Run<'t> {
         }
         Ok(match owner {
             Value::Undefined(undefined) => return Err(Self::undefined_failure(undefined)),
-            Value::Namespace(number) => self.field(*number, name),
+            Value::Namespace(number) => self.field(*number, name)?,
             Value::Loop(number) => self.loop_attribute(*number, name)?,
             Value::Cycler(number) if name == "current" => self.call_cycler(*number, name),
-            Value::List(_) if CHANGING_LIST.contains(&name) => Some(hidden(owner, name)),
-            Value::Dict(_) if CHANGING_DICT.contains(&name) => Some(hidden(owner, name)),
+            Value::List(_) if CHANGING_LIST.contains(&name) => hidden(),
+            Value::Dict(_) if CHANGING_DICT.contains(&name) => hidden(),
             Value::Tuple(items) if items.grouped && name == "grouper" => items.values.first().cloned(),
             Value::Tuple(items) if items.grouped && name == "list" => items.values.get(1).cloned(),
             Value::Int(number, origin) => match name {
@@ -101,13 +103,10 @@ impl<'t> Run<'t> {
             return Ok(found);
         }
         let Value::Str(name) = key else {
-            let key = repr_of(key, &self.budget)?;
-            return Ok(Value::undefined(format!("{} has no element {}", told(owner), key.as_str())));
+            self.budget.charge(OBJECT)?;
+            return Ok(Value::Undefined(Undefined::Item(owner.type_name(), repr_of(key, &self.budget)?)));
         };
-        if let Some(found) = self.own_attribute(owner, name.as_str())? {
-            return Ok(found);
-        }
-        Ok(Value::undefined(format!("'{}' has no attribute '{}'", told(owner), name.as_str())))
+        Ok(self.own_attribute(owner, name)?.unwrap_or_else(|| missing(owner, name)))
     }
 
     fn character(&mut self, text: &Text<'t>, at: i64) -> Result<Option<Text<'t>>> {
@@ -140,24 +139,25 @@ impl<'t> Run<'t> {
             self.budget.charge(OBJECT)?;
             return Ok(Value::Str(text.slice(bytes_of(text.as_str(), start as usize, start.max(stop) as usize))));
         }
-        let mut places = Vec::new();
-        let mut at = start;
-        while if step > 0 { at < stop } else { at > stop } {
-            self.budget.charge(2)?;
-            places.push(at as usize);
-            at += step;
-        }
+        let distance = if step > 0 { stop - start } else { start - stop };
+        let count = usize::try_from(distance).unwrap_or(0).div_ceil(step.unsigned_abs() as usize);
+        let places = (0..count).map(|at| (start + step * at as i64) as usize);
         match owner {
-            Value::List(items) => {
-                Value::list(places.into_iter().map(|at| items.values[at].clone()).collect(), &self.budget)
-            }
-            Value::Tuple(items) => {
-                Value::tuple(places.into_iter().map(|at| items.values[at].clone()).collect(), &self.budget)
+            Value::List(items) | Value::Tuple(items) => {
+                let mut cut = self.budget.room(count, ITEM)?;
+                cut.extend(places.map(|at| items.values[at].clone()));
+                if matches!(owner, Value::List(_)) {
+                    Value::list(cut, &self.budget)
+                } else {
+                    Value::tuple(cut, &self.budget)
+                }
             }
             Value::Str(text) => {
-                let starts: Vec<usize> = text.as_str().char_indices().map(|(at, _)| at).collect();
-                self.budget.charge_product(starts.len(), 2)?;
-                let mut cut = Builder::with_capacity(places.len());
+                let mut starts = self.budget.room(length, 4)?;
+                starts.extend(text.as_str().char_indices().map(|(at, _)| at));
+                self.budget.charge_product(count, 4)?;
+                let mut cut = Builder::default();
+                cut.reserve(count)?;
                 for at in places {
                     let end = starts.get(at + 1).copied().unwrap_or(text.len());
                     cut.push_text(&text.slice(starts[at]..end));
@@ -215,28 +215,9 @@ pub fn bytes_of(text: &str, start: usize, stop: usize) -> std::ops::Range<usize>
     begin..begin + length
 }
 
-/// As Jinja names a value in its messages.
-fn told(owner: &Value<'_>) -> String {
-    match owner {
-        Value::None => "None".to_owned(),
-        Value::Namespace(_) => "jinja2.utils.Namespace object".to_owned(),
-        Value::Loop(_) => "jinja2.runtime.LoopContext object".to_owned(),
-        other => format!("{} object", other.type_name()),
-    }
-}
-
-fn missing<'t>(owner: &Value<'t>, name: &'t str) -> Value<'t> {
-    match owner {
-        Value::None | Value::Namespace(_) | Value::Loop(_) => {
-            Value::undefined(format!("'{}' has no attribute '{name}'", told(owner)))
-        }
-        owner => Value::Undefined(Undefined::Attribute(owner.type_name(), name, owner.at_hand())),
-    }
-}
-
-fn hidden<'t>(owner: &Value<'t>, name: &str) -> Value<'t> {
-    let message = format!("access to attribute '{name}' of '{}' object is unsafe.", owner.type_name());
-    Value::Undefined(Undefined::Unsafe(message.into()))
+/// That a value has no such attribute.
+pub fn missing<'t>(owner: &Value<'t>, name: &Text<'t>) -> Value<'t> {
+    Value::Undefined(Undefined::Attribute(owner.type_name(), name.clone(), owner.place()))
 }
 
 fn untracked<'t>(owner: &Value<'t>, name: &str) -> Result<Option<Value<'t>>> {

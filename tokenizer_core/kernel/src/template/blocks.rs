@@ -8,7 +8,7 @@ use super::iter::Source;
 use super::objects::{Loop, Object};
 use super::run::{Flow, Run, Turn};
 use super::text::Text;
-use super::value::Value;
+use super::value::{Undefined, Value};
 
 impl<'t> Run<'t> {
     /// Run a loop.
@@ -145,7 +145,7 @@ impl<'t> Run<'t> {
             }
             let value = match at.checked_sub(first_default).and_then(|at| called.defaults.get(at)) {
                 Some(default) => self.eval(default)?,
-                None => Value::undefined(format!("parameter '{}' was not provided", param.name)),
+                None => Value::Undefined(Undefined::Parameter(&param.name)),
             };
             self.set(param.slot, value);
         }

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
+use super::calls::Given;
 use super::failure::{Failure, Result};
+use super::value::Value;
 
 /// Steps that every rendering has.
 pub const BASE: u64 = 4_000_000;
@@ -18,6 +20,12 @@ pub const OBJECT: usize = 32;
 pub const ITEM: usize = 12;
 /// Steps for each time that a loop goes round, beside those of its body.
 pub const ROUND: usize = 16;
+/// Bytes of memory that a step may take at most.
+pub const BYTES_PER_STEP: u64 = 6;
+/// Steps that are handed out at once, once the memory that they may take is known to be there.
+const SLICE: u64 = 1 << 20;
+/// More than the largest block that the allocator keeps for later: asking for so much leaves no trace.
+const LEAST_ASKED: u64 = 64 << 20;
 /// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 450;
 /// How deep lists and objects may stand in one another.
@@ -62,7 +70,10 @@ impl Before {
 /// Counts steps down; shared by all that a rendering calls.
 #[derive(Debug)]
 pub struct Budget {
-    left: Cell<u64>,
+    /// Of the present slice.
+    slice: Cell<u64>,
+    /// Behind that.
+    rest: Cell<u64>,
     /// Other chats took from it before.
     is_shared: bool,
 }
@@ -70,29 +81,83 @@ pub struct Budget {
 impl Budget {
     /// So many steps.
     pub fn of_steps(steps: u64) -> Self {
-        Self { left: Cell::new(steps), is_shared: false }
+        let slice = steps.min(SLICE);
+        Self { slice: Cell::new(slice), rest: Cell::new(steps - slice), is_shared: false }
     }
 
     /// The steps that are left.
     pub fn left(&self) -> u64 {
-        self.left.get()
+        self.slice.get() + self.rest.get()
     }
 
     /// Take steps off before the work is done.
     #[inline]
     pub fn charge(&self, steps: usize) -> Result<()> {
-        match self.left.get().checked_sub(steps as u64) {
+        match self.slice.get().checked_sub(steps as u64) {
             Some(left) => {
-                self.left.set(left);
+                self.slice.set(left);
                 Ok(())
             }
-            None => Err(self.spent()),
+            None => self.begin_slice(steps as u64),
         }
+    }
+
+    /// Take steps that the slice does not have, and begin another. An allocation that fails would end the process, so
+    /// the memory is asked for before the steps that may take it are given.
+    #[cold]
+    fn begin_slice(&self, steps: u64) -> Result<()> {
+        let Some(left) = self.left().checked_sub(steps) else { return Err(self.spent()) };
+        let slice = left.min(SLICE);
+        let bytes = (steps.saturating_add(slice)).saturating_mul(BYTES_PER_STEP).max(LEAST_ASKED);
+        let mut asked: Vec<u8> = Vec::new();
+        let got = usize::try_from(bytes).is_ok_and(|bytes| asked.try_reserve_exact(bytes).is_ok());
+        // What nobody looks at would never be asked for.
+        std::hint::black_box(&asked);
+        if !got {
+            return Err(no_memory());
+        }
+        self.slice.set(slice);
+        self.rest.set(left - slice);
+        Ok(())
     }
 
     /// Charge for `count` parts of `size` bytes each.
     pub fn charge_product(&self, count: usize, size: usize) -> Result<()> {
         self.charge(count.saturating_mul(size))
+    }
+
+    /// Charge for values that are read: the characters of a text once, however it is used.
+    pub fn charge_reading<'v, 't: 'v>(&self, values: impl IntoIterator<Item = &'v Value<'t>>) -> Result<()> {
+        values.into_iter().try_for_each(|value| {
+            self.charge(match value {
+                Value::Str(text) | Value::Markup(text) => 2 + (text.len() >> 3),
+                Value::Big(digits, _) => 2 + (digits.len() >> 3),
+                _ => 2,
+            })
+        })
+    }
+
+    /// Charge for the arguments of a call.
+    pub fn charge_given(&self, given: &Given<'_>) -> Result<()> {
+        self.charge_reading(given.positional.iter().chain(given.named.iter().map(|(_, value)| value)))
+    }
+
+    /// Append one more of a list, which costs so many steps.
+    pub fn push<T>(&self, list: &mut Vec<T>, item: T, steps: usize) -> Result<()> {
+        self.charge(steps)?;
+        if list.len() == list.capacity() {
+            list.try_reserve(1).map_err(|_| no_memory())?;
+        }
+        list.push(item);
+        Ok(())
+    }
+
+    /// Room for a list of so many items, which cost so many steps each.
+    pub fn room<T>(&self, count: usize, steps: usize) -> Result<Vec<T>> {
+        self.charge_product(count, steps)?;
+        let mut list = Vec::new();
+        list.try_reserve_exact(count).map_err(|_| no_memory())?;
+        Ok(list)
     }
 
     #[cold]
@@ -101,6 +166,11 @@ impl Budget {
             if self.is_shared { ", as do those before it in this request; send fewer chats at once" } else { "" };
         Failure::limit(format!("makes more text or takes more steps than a chat can need{together}"))
     }
+}
+
+/// The failure for memory that there is not.
+pub fn no_memory() -> Box<Failure> {
+    Failure::limit("needs more memory than this process gets")
 }
 
 /// The steps that a request of `size` bytes brings.

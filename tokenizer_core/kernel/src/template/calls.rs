@@ -95,7 +95,7 @@ impl<'t> Run<'t> {
             let Value::Dict(dict) = &star else {
                 return Err(Failure::failed(format!("argument after ** must be a mapping, not {}", star.type_name())));
             };
-            self.budget.charge_product(dict.len(), OBJECT)?;
+            self.budget.charge_product(dict.len(), OBJECT + args.named.len())?;
             for (key, value) in dict.entries() {
                 let Value::Str(name) = key else { return Err(Failure::failed("keywords must be strings")) };
                 if args.named.iter().any(|(known, _)| **known == *name.as_str()) {
@@ -152,6 +152,7 @@ impl<'t> Run<'t> {
 
     /// Call a method of a value that has it.
     pub fn call_method(&mut self, owner: &Value<'t>, name: &'static str, given: Given<'t>) -> Result<Value<'t>> {
+        self.budget.charge_given(&given)?;
         match owner {
             Value::Str(text) => self.string_method(text, name, given),
             Value::Loop(number) if name == "cycle" => self.cycle(*number, &given.positional),
@@ -182,18 +183,22 @@ impl<'t> Run<'t> {
             }
             (Value::Dict(dict), _) => {
                 given.nothing(name)?;
-                Ok(Value::Dict(Dict::of(dict.entries().to_vec(), &self.budget)?))
+                let mut entries = self.budget.room(dict.len(), ITEM)?;
+                entries.extend_from_slice(dict.entries());
+                Ok(Value::Dict(Dict::of(entries, &self.budget)?))
             }
             (Value::Function(_), _) => {
                 let [keys, value] = given.bind(name, [UNNAMED; 2], 1)?;
                 let keys = self.collect(&keys.unwrap_or(Value::None))?;
                 let value = value.unwrap_or(Value::None);
-                let entries = keys.into_iter().map(|key| (key, value.clone())).collect();
+                let mut entries = self.budget.room(keys.len(), ITEM)?;
+                entries.extend(keys.into_iter().map(|key| (key, value.clone())));
                 Ok(Value::Dict(Dict::of(entries, &self.budget)?))
             }
-            (Value::List(items), "copy") => {
+            (Value::List(_), "copy") => {
                 given.nothing(name)?;
-                Value::list(items.values.clone(), &self.budget)
+                let copied = self.collect(owner)?;
+                Value::list(copied, &self.budget)
             }
             (_, "count") => {
                 let [sought] = given.bind(name, [UNNAMED], 1)?;
@@ -236,6 +241,7 @@ impl<'t> Run<'t> {
     }
 
     fn call_function(&mut self, function: Function, given: Given<'t>) -> Result<Value<'t>> {
+        self.budget.charge_given(&given)?;
         match function {
             Function::Range => self.range(given),
             Function::Dict => Ok(Value::Dict(Dict::of(self.pairs(given, "dict")?, &self.budget)?)),
@@ -315,7 +321,7 @@ impl<'t> Run<'t> {
         match (positional.next(), positional.next()) {
             (_, Some(_)) => return Err(Failure::failed(format!("{of} expected at most 1 argument, got 2"))),
             (Some(Value::Dict(dict)), None) => {
-                self.budget.charge_product(dict.len(), 2)?;
+                pairs = self.budget.room(dict.len(), ITEM)?;
                 pairs.extend_from_slice(dict.entries());
             }
             (Some(value), None) => {
@@ -325,7 +331,7 @@ impl<'t> Run<'t> {
                         let message = format!("dictionary update sequence element #{at} has another length than 2");
                         return Err(Failure::failed(message));
                     };
-                    pairs.push((first, second));
+                    self.budget.push(&mut pairs, (first, second), ITEM)?;
                 }
             }
             (None, None) => {}
@@ -338,6 +344,8 @@ impl<'t> Run<'t> {
     pub fn bind_macro(&mut self, called: &'t Macro, given: Given<'t>) -> Result<(Vec<Value<'t>>, [Value<'t>; 3])> {
         let name = || called.name.as_deref().map_or_else(|| "None".to_owned(), |name| format!("'{name}'"));
         let (count, total) = (called.params.len(), given.positional.len());
+        // Each name is looked for among those that are given.
+        self.budget.charge(2 * total + count.saturating_mul(given.named.len()))?;
         let mut positional = given.positional.into_iter();
         let mut values: Vec<Value<'t>> = positional.by_ref().take(count).collect();
         let mut named = given.named;

@@ -74,6 +74,10 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>, budget: &Budget) -> Result<boo
         (Value::Iter(a), Value::Iter(b)) | (Value::Cycler(a), Value::Cycler(b)) => a == b,
         (Value::Joiner(a), Value::Joiner(b)) => a == b,
         (Value::Method(a), Value::Method(b)) => Rc::ptr_eq(a, b),
+        (Value::Big(a, _), Value::Big(b, _)) => {
+            budget.charge(a.len().min(b.len()) >> 4)?;
+            a == b
+        }
         _ => order_of_numbers(left, right)?.is_some_and(|order| order == Some(Ordering::Equal)),
     })
 }
@@ -145,7 +149,10 @@ pub fn order(left: &Value<'_>, right: &Value<'_>, sign: &str, budget: &Budget) -
 }
 
 /// `left is right`, as far as that is decided by what the values are.
-pub fn same(left: &Value<'_>, right: &Value<'_>) -> Result<bool> {
+pub fn same(left: &Value<'_>, right: &Value<'_>, budget: &Budget) -> Result<bool> {
+    if let (Value::Str(a), Value::Str(b)) = (left, right) {
+        budget.charge(a.len().min(b.len()) >> 4)?;
+    }
     let small = |number: i64| (-5..=256).contains(&number);
     Ok(match (left, right) {
         (Value::None, Value::None) => true,

@@ -27,8 +27,9 @@ pub struct Dict<'t> {
 impl<'t> Dict<'t> {
     /// Of entries in order: of equal keys the first keeps its place, and the last its value.
     pub fn of(entries: Vec<(Value<'t>, Value<'t>)>, budget: &Budget) -> Result<Rc<Self>> {
-        budget.charge(OBJECT + 4 * ITEM * entries.len())?;
-        let mut dict = Self { entries: Vec::with_capacity(entries.len()), index: Vec::new(), nesting: 1, message: 0 };
+        budget.charge(OBJECT)?;
+        let room = budget.room(entries.len(), 4 * ITEM)?;
+        let mut dict = Self { entries: room, index: Vec::new(), nesting: 1, message: 0 };
         if entries.len() <= FEW {
             for (key, value) in entries {
                 hash(&key, budget)?;
@@ -131,6 +132,7 @@ impl<'t> Dict<'t> {
     /// The value of a key, which has to be one that can be hashed.
     pub fn get(&self, key: &Value<'t>, budget: &Budget) -> Result<Option<&Value<'t>>> {
         if let Value::Str(text) = key {
+            budget.charge(1 + (text.len() >> 4))?;
             return Ok(self.get_str(text.as_str()));
         }
         hash(key, budget)?;
@@ -171,7 +173,10 @@ pub fn hash(value: &Value<'_>, budget: &Budget) -> Result<u64> {
         Value::Int(int, _) => number(*int),
         Value::Float(float, _) if float.fract() == 0.0 && float.abs() < 9e18 => number(*float as i64),
         Value::Float(float, _) => keyed().hash_one(float.to_bits()),
-        Value::Big(digits, _) => keyed().hash_one(digits),
+        Value::Big(digits, _) => {
+            budget.charge(digits.len() >> 4)?;
+            keyed().hash_one(digits)
+        }
         Value::Tuple(items) => {
             let mut hasher = keyed().build_hasher();
             for item in &items.values {

@@ -1,15 +1,15 @@
 //! Expressions are evaluated.
 
 use super::ast::{Applied, Comparison, Expr, Operator};
-use super::budget::OBJECT;
+use super::budget::{ITEM, OBJECT};
 use super::compare::{equal, order, truth};
 use super::dict::Dict;
 use super::failure::{Failure, Result};
-use super::number::{compute, integer, signed};
+use super::number::{compute, integer, signed, too_many_digits};
 use super::repr::text_of;
 use super::run::Run;
 use super::text::{Builder, TEMPLATE, Text};
-use super::value::{Value, View};
+use super::value::{Undefined, Value, View};
 
 impl<'t> Run<'t> {
     /// The value of an expression.
@@ -22,7 +22,7 @@ impl<'t> Run<'t> {
             Expr::Bool(flag) => Ok(Value::Bool(*flag)),
             Expr::Int(number) => Ok(Value::int(*number)),
             Expr::Float(number) => Ok(Value::Float(*number, TEMPLATE)),
-            Expr::Big(digits) => Ok(integer(digits, TEMPLATE)),
+            Expr::Big(digits) => integer(digits, TEMPLATE).ok_or_else(|| too_many_digits(digits.len())),
             _ => {
                 self.deeper()?;
                 let value = self.eval_inner(value)?;
@@ -69,9 +69,7 @@ impl<'t> Run<'t> {
                 }
                 match otherwise {
                     Some(otherwise) => self.eval(otherwise),
-                    None => Ok(Value::undefined(format!(
-                        "the inline if-expression on line {line} evaluated to false and no else section was defined."
-                    ))),
+                    None => Ok(Value::Undefined(Undefined::NoElse(*line))),
                 }
             }
             _ => self.eval_rare(value),
@@ -89,7 +87,7 @@ impl<'t> Run<'t> {
                 Value::tuple(items, &self.budget)
             }
             Expr::Dict(items) => {
-                let mut entries = Vec::with_capacity(items.len());
+                let mut entries = self.budget.room(items.len(), ITEM)?;
                 for (key, value) in items {
                     let key = self.eval(key)?;
                     entries.push((key, self.eval(value)?));
@@ -123,7 +121,7 @@ impl<'t> Run<'t> {
     }
 
     fn eval_all(&mut self, items: &'t [Expr]) -> Result<Vec<Value<'t>>> {
-        let mut values = Vec::with_capacity(items.len());
+        let mut values = self.budget.room(items.len(), 1)?;
         for item in items {
             values.push(self.eval(item)?);
         }
@@ -131,7 +129,7 @@ impl<'t> Run<'t> {
     }
 
     fn eval_concat(&mut self, parts: &'t [Expr]) -> Result<Value<'t>> {
-        let mut values = Vec::with_capacity(parts.len());
+        let mut values = self.budget.room(parts.len(), 1)?;
         let mut length = 0;
         for part in parts {
             let value = self.eval(part)?;
@@ -145,7 +143,8 @@ impl<'t> Run<'t> {
     /// Texts one behind the other, of so many bytes together.
     pub fn join(&mut self, parts: &[Text<'t>], length: usize) -> Result<Value<'t>> {
         self.budget.charge(length + OBJECT)?;
-        let mut joined = Builder::with_capacity(length);
+        let mut joined = Builder::default();
+        joined.reserve(length)?;
         for part in parts {
             joined.push_text(part);
         }
@@ -227,7 +226,7 @@ impl<'t> Run<'t> {
                     let message = format!("'in <string>' requires string as left operand, not {}", sought.type_name());
                     return Err(Failure::failed(message));
                 };
-                self.budget.charge(text.len() >> 3)?;
+                self.budget.charge((text.len() + sought.len()) >> 3)?;
                 Ok(memchr::memmem::find(text.as_str().as_bytes(), sought.as_bytes()).is_some())
             }
             Value::Dict(dict) | Value::View(View::Keys, dict) => Ok(dict.get(sought, &self.budget)?.is_some()),
@@ -267,13 +266,11 @@ impl<'t> Run<'t> {
             (_, Value::Markup(_), _) | (_, _, Value::Markup(_)) => {
                 return Err(Failure::untrackable("joins text that is safe for HTML with other text"));
             }
-            (Operator::Add, Value::List(a), Value::List(b)) => {
-                self.budget.charge_product(a.values.len() + b.values.len(), 2)?;
-                return Value::list([&a.values[..], &b.values[..]].concat(), &self.budget);
-            }
-            (Operator::Add, Value::Tuple(a), Value::Tuple(b)) => {
-                self.budget.charge_product(a.values.len() + b.values.len(), 2)?;
-                return Value::tuple([&a.values[..], &b.values[..]].concat(), &self.budget);
+            (Operator::Add, Value::List(a), Value::List(b)) | (Operator::Add, Value::Tuple(a), Value::Tuple(b)) => {
+                let mut sum = self.budget.room(a.values.len() + b.values.len(), ITEM)?;
+                sum.extend(a.values.iter().chain(&b.values).cloned());
+                let is_list = matches!(left, Value::List(_));
+                return if is_list { Value::list(sum, &self.budget) } else { Value::tuple(sum, &self.budget) };
             }
             (Operator::Mul, Value::Str(_) | Value::List(_) | Value::Tuple(_), times) if times.as_int().is_some() => {
                 return self.repeat(&left, times.as_int().unwrap_or(0));
@@ -312,15 +309,17 @@ impl<'t> Run<'t> {
         let times = usize::try_from(times).unwrap_or(0);
         match value {
             Value::List(items) | Value::Tuple(items) => {
-                self.budget.charge_product(times, 2 * items.values.len() + 2)?;
-                let repeated = items.values.iter().cloned().cycle().take(items.values.len() * times).collect();
+                let count = items.values.len().saturating_mul(times);
+                let mut repeated = self.budget.room(count, ITEM)?;
+                repeated.extend(items.values.iter().cloned().cycle().take(count));
                 let is_list = matches!(value, Value::List(_));
                 if is_list { Value::list(repeated, &self.budget) } else { Value::tuple(repeated, &self.budget) }
             }
             _ => {
                 let text = value.as_text().cloned().unwrap_or(Text::literal(""));
                 self.budget.charge_product(times, text.len() + 2)?;
-                let mut repeated = Builder::with_capacity(text.len() * times);
+                let mut repeated = Builder::default();
+                repeated.reserve(text.len() * times)?;
                 for _ in 0..times {
                     repeated.push_text(&text);
                 }

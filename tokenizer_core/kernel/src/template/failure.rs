@@ -80,7 +80,7 @@ impl Failure {
     #[must_use]
     pub fn about(mut self: Box<Self>, value: &Value<'_>) -> Box<Self> {
         if self.at_hand.is_none() {
-            self.at_hand = value.at_hand();
+            self.at_hand = value.place().map(|(origin, holds)| AtHand { origin, holds, kind: value.type_name() });
         }
         self
     }

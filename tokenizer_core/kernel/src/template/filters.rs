@@ -1,5 +1,7 @@
 //! Filters, by their names. Those of lists stand in `sequences`.
 
+use super::attributes::missing;
+use super::budget::ITEM;
 use super::calls::{Given, int_or};
 use super::compare::truth;
 use super::failure::{Failure, Result};
@@ -14,6 +16,7 @@ impl<'t> Run<'t> {
     /// Apply a filter.
     pub fn filter(&mut self, name: &str, value: Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
         self.budget.charge(8)?;
+        self.budget.charge_given(&given)?;
         match name {
             "tojson" => json_out::tojson(self, &value, given),
             "length" | "count" => {
@@ -83,10 +86,8 @@ impl<'t> Run<'t> {
                 let Value::Str(attribute) = &attribute else {
                     return Err(Failure::failed("attribute name must be string"));
                 };
-                let found = self.own_attribute(&value, attribute.as_str())?;
-                let (owner, attribute) = (value.type_name(), attribute.as_str());
-                Ok(found
-                    .unwrap_or_else(|| Value::undefined(format!("'{owner} object' has no attribute '{attribute}'"))))
+                let found = self.own_attribute(&value, attribute)?;
+                Ok(found.unwrap_or_else(|| missing(&value, attribute)))
             }
             _ => self.sequence_filter(name, &value, given),
         }
@@ -98,6 +99,13 @@ impl<'t> Run<'t> {
             Value::Markup(_) => Err(Failure::untrackable("changes text that is safe for HTML")),
             _ => text_of(value, &self.budget),
         }
+    }
+
+    /// A text of so many spaces.
+    pub fn spaces(&self, count: usize) -> Result<Text<'t>> {
+        let mut spaces = self.budget.room(count, 1)?;
+        spaces.resize(count, b' ');
+        Ok(Text::made(String::from_utf8(spaces).unwrap_or_default(), super::text::TEMPLATE))
     }
 
     /// `len`.
@@ -127,8 +135,8 @@ impl<'t> Run<'t> {
         let mut parts = Vec::new();
         while let Some(item) = self.next(&mut source)? {
             let item = self.follow(item, &path)?;
-            self.budget.charge(2)?;
-            parts.push(Value::Str(text_of(&item, &self.budget)?));
+            let part = Value::Str(text_of(&item, &self.budget)?);
+            self.budget.push(&mut parts, part, ITEM)?;
         }
         self.join_values(&separator, &parts)
     }
@@ -146,18 +154,18 @@ impl<'t> Run<'t> {
             Some(Value::Str(margin)) => margin,
             width => {
                 let width = usize::try_from(int_or(width.as_ref(), 4)?).unwrap_or(0);
-                self.budget.charge(width)?;
-                Text::made(" ".repeat(width), super::text::TEMPLATE)
+                self.spaces(width)?
             }
         };
         // A text that ends in a line break keeps it: one more stands behind it while the lines are cut.
         let Value::Str(text) = self.join(&[text.clone(), Text::literal("\n")], text.len() + 1)? else {
             return Ok(Value::None);
         };
-        let mut made = Builder::with_capacity(text.len());
+        let mut made = Builder::default();
         let mut ended: Option<Text<'t>> = None;
         for (at, (line, whole)) in self.lines(&text)?.into_iter().enumerate() {
             self.budget.charge(margin.len() + whole.len())?;
+            made.reserve(margin.len() + whole.len() + 1)?;
             if let Some(ended) = &ended {
                 // Whoever ended the line wrote the break, whatever it is written as.
                 made.push("\n", ended.origin());
@@ -223,6 +231,7 @@ impl<'t> Run<'t> {
         let (length, leeway) = (int_or(length.as_ref(), 255)?, int_or(leeway.as_ref(), 5)?);
         let end = end.unwrap_or(Value::literal("..."));
         let end = super::methods::text_arg(&end, "truncate")?;
+        self.budget.charge(text.len() >> 3)?;
         if length < end.count() as i64 || leeway < 0 {
             return Err(Failure::failed(format!("expected length >= {}, got {length}", end.count())));
         }

@@ -16,10 +16,10 @@ impl<'t> Run<'t> {
         let source = format.as_str();
         let mut made = Builder::with_capacity(format.len());
         let mut positional = match values {
-            Value::Tuple(items) => items.values.clone(),
-            other => vec![other.clone()],
+            Value::Tuple(items) => items.values.as_slice(),
+            other => std::slice::from_ref(other),
         }
-        .into_iter();
+        .iter();
         let (mut from, mut named) = (0, false);
         while let Some(at) = source[from..].find('%').map(|at| from + at) {
             made.push_text(&format.slice(from..at));
@@ -41,7 +41,8 @@ impl<'t> Run<'t> {
                 }
                 (Some(_), _) => return Err(Failure::failed("format requires a mapping")),
                 (None, _) => {
-                    positional.next().ok_or_else(|| Failure::failed("not enough arguments for format string"))?
+                    let next = positional.next().cloned();
+                    next.ok_or_else(|| Failure::failed("not enough arguments for format string"))?
                 }
             };
             self.budget.charge(spec.width.max(spec.precision.unwrap_or(0)) + OBJECT)?;
@@ -64,8 +65,7 @@ impl<'t> Run<'t> {
                 if kind == 'a' && !text.as_str().is_ascii() {
                     return Err(Failure::untrackable("writes a value as ASCII"));
                 }
-                let cut = spec.precision.map(|precision| super::attributes::bytes_of(text.as_str(), 0, precision));
-                let text = cut.map_or_else(|| text.clone(), |cut| text.slice(cut));
+                let text = self.precise(&text, spec)?;
                 return self.padded(&text, spec);
             }
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => whole(kind, spec, value)?,
@@ -76,6 +76,13 @@ impl<'t> Run<'t> {
         self.budget.charge(text.len())?;
         let text = Text::made(signed(text, spec), value.origin(&self.budget)?);
         self.padded(&text, spec)
+    }
+
+    /// The first characters of a text, if its precision is given.
+    fn precise(&mut self, text: &Text<'t>, spec: &Spec) -> Result<Text<'t>> {
+        let Some(precision) = spec.precision else { return Ok(text.clone()) };
+        self.budget.charge(text.len() >> 3)?;
+        Ok(text.slice(super::attributes::bytes_of(text.as_str(), 0, precision)))
     }
 
     fn padded(&mut self, text: &Text<'t>, spec: &Spec) -> Result<Text<'t>> {
@@ -94,6 +101,7 @@ impl<'t> Run<'t> {
 
     /// Fill the fields of a format; how one is written may have fields itself.
     fn fill(&mut self, format: &Text<'t>, given: &Given<'t>, next: &mut usize, deeper: u8) -> Result<Text<'t>> {
+        self.budget.charge(2 * format.len() + OBJECT)?;
         let source = format.as_str();
         let mut made = Builder::with_capacity(format.len());
         let mut from = 0;
@@ -151,6 +159,7 @@ impl<'t> Run<'t> {
                 Failure::failed(format!("Replacement index {at} out of range for positional args tuple"))
             })?
         } else {
+            self.budget.charge(given.named.len() + (name.len() >> 4))?;
             let found = given.named.iter().find(|(known, _)| known.as_str() == name);
             found.map(|(_, value)| value.clone()).ok_or_else(|| Failure::failed(format!("'{name}'")))?
         };
@@ -164,6 +173,7 @@ impl<'t> Run<'t> {
             if part.starts_with('_') {
                 return Err(Failure::failed(format!("access to attribute '{part}' is unsafe.")));
             }
+            self.budget.charge(OBJECT + part.len())?;
             let is_item = path.starts_with('[');
             value = match (is_item, part.parse()) {
                 (true, Ok(index)) => self.item(&value, &Value::int(index))?,
@@ -202,10 +212,7 @@ impl<'t> Run<'t> {
         }
         self.budget.charge(parsed.width.max(parsed.precision.unwrap_or(0)) + OBJECT)?;
         let text = match (directive.rest, value) {
-            ("" | "s", Value::Str(text)) => {
-                let cut = parsed.precision.map(|precision| super::attributes::bytes_of(text.as_str(), 0, precision));
-                cut.map_or_else(|| text.clone(), |cut| text.slice(cut))
-            }
+            ("" | "s", Value::Str(text)) => self.precise(text, &parsed)?,
             (kind, Value::Bool(_) | Value::Int(..) | Value::Big(..) | Value::Float(..)) => {
                 let is_whole = !matches!(value, Value::Float(..));
                 let text = match kind {
@@ -249,9 +256,10 @@ impl<'t> Run<'t> {
         let padding = width.saturating_sub(text.count());
         self.budget.charge_product(padding, fill.len() + 1)?;
         let mut made = Builder::default();
-        made.push(&fill.repeat(padding / 2), TEMPLATE);
+        made.reserve(text.len() + padding * fill.len())?;
+        (0..padding / 2).for_each(|_| made.push(fill, TEMPLATE));
         made.push_text(text);
-        made.push(&fill.repeat(padding - padding / 2), TEMPLATE);
+        (padding / 2..padding).for_each(|_| made.push(fill, TEMPLATE));
         Ok(made.finish())
     }
 }

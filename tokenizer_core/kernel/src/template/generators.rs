@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::budget::OBJECT;
+use super::budget::{OBJECT, no_memory};
 use super::calls::{Given, int_of};
 use super::compare::{equal, truth};
 use super::dict::hash;
 use super::failure::{Failure, Result};
 use super::iter::{Action, Source, Step};
-use super::number::integer;
+use super::number::{integer, too_many_digits};
 use super::run::Run;
 use super::value::{Value, View};
 
@@ -55,11 +55,17 @@ impl<'t> Run<'t> {
         Ok(match attribute {
             None | Some(Value::None) => Vec::new(),
             Some(Value::Str(text)) => {
-                let parts = text.as_str().split('.').map(|part| {
+                let mut parts = Vec::new();
+                for part in text.as_str().split('.') {
                     let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-                    if is_number { integer(part, 0) } else { Value::Str(text.part(part)) }
-                });
-                parts.collect()
+                    let part = if is_number {
+                        integer(part, 0).ok_or_else(|| too_many_digits(part.len()))?
+                    } else {
+                        Value::Str(text.part(part))
+                    };
+                    self.budget.push(&mut parts, part, OBJECT)?;
+                }
+                parts
             }
             Some(other) => vec![other.clone()],
         })
@@ -68,8 +74,12 @@ impl<'t> Run<'t> {
     /// The paths of several attributes, with commas between.
     pub fn paths(&mut self, attribute: Option<&Value<'t>>) -> Result<Vec<Vec<Value<'t>>>> {
         let Some(Value::Str(text)) = attribute else { return Ok(vec![self.path(attribute)?]) };
-        let parts: Vec<_> = text.as_str().split(',').map(|part| Value::Str(text.part(part))).collect();
-        parts.iter().map(|part| self.path(Some(part))).collect()
+        let mut paths = Vec::new();
+        for part in text.as_str().split(',') {
+            let path = self.path(Some(&Value::Str(text.part(part))))?;
+            self.budget.push(&mut paths, path, OBJECT)?;
+        }
+        Ok(paths)
     }
 
     /// What `map`, `select` and their like go over, one item after the other.
@@ -128,6 +138,7 @@ impl<'t> Run<'t> {
             self.budget.charge(2 * OBJECT)?;
             let key = self.follow(item.clone(), path)?;
             let key = self.sort_key(key, sensitive)?;
+            seen.try_reserve(1).map_err(|_| no_memory())?;
             let alike = seen.entry(hash(&key, &self.budget)?).or_default();
             let mut known = false;
             for other in alike.iter() {
@@ -135,7 +146,7 @@ impl<'t> Run<'t> {
             }
             if !known {
                 alike.push(key);
-                kept.push(item);
+                self.budget.push(&mut kept, item, 0)?;
             }
         }
         Ok(Source::Values(kept.into_iter()))

@@ -169,15 +169,16 @@ impl<'t> Run<'t> {
                 let mut batch = Vec::new();
                 while batch.len() < *size {
                     let Some(item) = self.next(inner)? else { break };
-                    self.budget.charge(2)?;
-                    batch.push(item);
+                    self.budget.push(&mut batch, item, ITEM)?;
                 }
                 if batch.is_empty() {
                     return Ok(None);
                 }
                 if let Some(fill) = fill {
-                    self.budget.charge_product(*size - batch.len(), 2)?;
-                    batch.resize(*size, fill.clone());
+                    let mut filled = self.budget.room(*size, ITEM)?;
+                    filled.append(&mut batch);
+                    filled.resize(*size, fill.clone());
+                    batch = filled;
                 }
                 Some(Value::list(batch, &self.budget)?)
             }
@@ -206,6 +207,7 @@ impl<'t> Run<'t> {
     /// An attribute of an attribute of a value.
     pub fn follow(&mut self, mut value: Value<'t>, path: &[Value<'t>]) -> Result<Value<'t>> {
         for part in path {
+            self.budget.charge(4)?;
             value = self.item(&value, part)?;
         }
         Ok(value)
@@ -214,23 +216,16 @@ impl<'t> Run<'t> {
     /// All items of a value.
     pub fn collect(&mut self, value: &Value<'t>) -> Result<Vec<Value<'t>>> {
         if let Value::List(items) | Value::Tuple(items) = value {
-            self.budget.charge_product(items.values.len(), ITEM)?;
-            return Ok(items.values.clone());
+            let mut copied = self.budget.room(items.values.len(), ITEM)?;
+            copied.extend_from_slice(&items.values);
+            return Ok(copied);
         }
         let mut source = self.iterate(value)?;
-        let mut items = Vec::new();
-        if let Some(length) = source.length() {
-            // Room for all at once: a list that grows to a million takes three times its place on the way.
-            self.budget.charge_product(length, ITEM)?;
-            items.reserve_exact(length);
-            while let Some(item) = self.next(&mut source)? {
-                items.push(item);
-            }
-            return Ok(items);
-        }
+        // Room for all at once: a list that grows to a million takes three times its place on the way.
+        let (count, steps) = source.length().map_or((0, ITEM), |length| (length, 0));
+        let mut items = self.budget.room(count, ITEM)?;
         while let Some(item) = self.next(&mut source)? {
-            self.budget.charge(ITEM)?;
-            items.push(item);
+            self.budget.push(&mut items, item, steps)?;
         }
         Ok(items)
     }

@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
-use super::number::integer;
+use super::number::{MAX_DIGITS, integer};
 use super::places::{Part, Places};
 use super::text::{Origin, Text};
 use super::value::Value;
@@ -12,8 +12,6 @@ use crate::json::string::unescape;
 
 /// Values nested deeper than this are refused: no JSON of a chat is.
 const MAX_DEPTH: usize = 100;
-/// Python reads no number of more digits.
-const MAX_DIGITS: usize = 4300;
 /// Bytes of the JSON of messages, or of an option.
 const MAX_JSON: usize = 1 << 30;
 /// Bytes that a string with escapes has room for beyond twice those before the first.
@@ -183,10 +181,8 @@ impl<'t> Reader<'_, 't> {
             return Err(self.malformed());
         }
         let value = if whole == digits.len() {
-            if whole > MAX_DIGITS {
-                return Err(self.places.invalid(format!("a number has more than {MAX_DIGITS} digits"), place));
-            }
-            integer(text, place * 2)
+            let too_long = || self.places.invalid(format!("a number has more than {MAX_DIGITS} digits"), place);
+            integer(text, place * 2).ok_or_else(too_long)?
         } else {
             if digits.ends_with('.') || digits.contains(".e") || digits.contains(".E") {
                 return Err(self.malformed());

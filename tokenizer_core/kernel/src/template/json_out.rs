@@ -33,8 +33,7 @@ pub fn tojson<'t>(run: &mut Run<'t>, value: &Value<'t>, given: Given<'t>) -> Res
         Some(Value::Str(margin)) => Some(margin),
         Some(width) => {
             let spaces = usize::try_from(int_of(&width)?).unwrap_or(0);
-            run.budget.charge(spaces)?;
-            Some(Text::made(" ".repeat(spaces), TEMPLATE))
+            Some(run.spaces(spaces)?)
         }
     };
     let (item_separator, key_separator) = match separators {
@@ -58,6 +57,8 @@ impl<'t> Writer<'_, 't> {
 
     fn write(&mut self, value: &Value<'t>, level: usize) -> Result<()> {
         self.run.budget.charge(OBJECT)?;
+        // For brackets and numbers.
+        self.made.reserve(2 * OBJECT)?;
         match value {
             Value::None => self.literal("null"),
             Value::Bool(flag) => self.literal(if *flag { "true" } else { "false" }),
@@ -65,6 +66,7 @@ impl<'t> Writer<'_, 't> {
             Value::Int(number, origin) => self.made.push(&number.to_string(), *origin),
             Value::Big(digits, origin) => {
                 self.run.budget.charge(digits.len())?;
+                self.made.reserve(digits.len())?;
                 self.made.push(digits, *origin);
             }
             Value::Float(number, origin) => self.made.push(&float(*number), *origin),
@@ -93,6 +95,7 @@ impl<'t> Writer<'_, 't> {
                     self.key(key)?;
                     let separator = self.key_separator.clone();
                     self.run.budget.charge(separator.len())?;
+                    self.made.reserve(separator.len())?;
                     self.made.push_text(&separator);
                     self.write(value, level + 1)?;
                 }
@@ -110,6 +113,7 @@ impl<'t> Writer<'_, 't> {
         if at > 0 {
             let separator = self.item_separator.clone();
             self.run.budget.charge(separator.len())?;
+            self.made.reserve(separator.len())?;
             self.made.push_text(&separator);
         }
         self.line(level + 1)
@@ -118,6 +122,7 @@ impl<'t> Writer<'_, 't> {
     fn line(&mut self, level: usize) -> Result<()> {
         let Some(margin) = self.indent.clone() else { return Ok(()) };
         self.run.budget.charge_product(level, margin.len() + 1)?;
+        self.made.reserve(level * margin.len() + 1)?;
         self.literal("\n");
         for _ in 0..level {
             self.made.push_text(&margin);
@@ -153,7 +158,9 @@ impl<'t> Writer<'_, 't> {
     fn string(&mut self, text: &Text<'t>) -> Result<()> {
         // A byte of ASCII may become six, and so may each of the two halves of a character of four.
         let plain = !text.as_str().bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\'));
-        self.run.budget.charge(text.len() * if plain && !self.ensure_ascii { 1 } else { 6 })?;
+        let most = text.len() * if plain && !self.ensure_ascii { 1 } else { 6 };
+        self.run.budget.charge(most)?;
+        self.made.reserve(text.len())?;
         self.literal("\"");
         let (ensure_ascii, made) = (self.ensure_ascii, &mut self.made);
         text.each_run(|part, origin| {

@@ -1,6 +1,7 @@
 //! A template's source as tokens, with Jinja's control of white space (`trim_blocks` and `lstrip_blocks` are on).
 
 use super::failure::{Failure, Kind, Result};
+use super::number::{MAX_DIGITS, too_many_digits};
 use super::strings::{is_space, literal};
 
 /// A token.
@@ -317,7 +318,11 @@ impl<'s> Lexer<'s> {
         }
         // A number that begins with a zero is zeros only, as in Python.
         let length = if rest[0] == b'0' { rest.iter().take_while(|byte| **byte == b'0').count() } else { whole };
-        self.push(Token::Int(text[..text.len().min(length)].to_owned()));
+        let digits = &text[..text.len().min(length)];
+        if digits.len() > MAX_DIGITS {
+            return Err(self.fail(too_many_digits(digits.len()).message));
+        }
+        self.push(Token::Int(digits.to_owned()));
         Ok(length)
     }
 }

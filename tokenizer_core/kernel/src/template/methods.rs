@@ -1,7 +1,9 @@
 //! Methods of strings. What they cut out, fill up or put together keeps its origins.
 
+use std::collections::BTreeSet;
+
 use super::attributes::bytes_of;
-use super::budget::OBJECT;
+use super::budget::{ITEM, OBJECT};
 use super::calls::{Given, UNNAMED, int_of, int_or};
 use super::cases;
 use super::failure::{Failure, Result};
@@ -34,29 +36,25 @@ impl<'t> Run<'t> {
             }
             "startswith" | "endswith" => {
                 let [sought, start, stop] = given.bind(name, [UNNAMED; 3], 1)?;
-                let Some((within, _)) = within(text, start.as_ref(), stop.as_ref())? else {
-                    return Ok(Value::Bool(false));
-                };
+                let within = within(text, start.as_ref(), stop.as_ref())?;
                 let sought = sought.unwrap_or(Value::None);
-                let ends = |sought: &str| {
-                    if name == "startswith" {
-                        within.as_str().starts_with(sought)
-                    } else {
-                        within.as_str().ends_with(sought)
-                    }
+                let items = match &sought {
+                    Value::Tuple(items) => &items.values,
+                    one => std::slice::from_ref(one),
                 };
-                match &sought {
-                    Value::Tuple(items) => {
-                        for item in &items.values {
-                            self.budget.charge(1)?;
-                            if ends(text_arg(item, name)?.as_str()) {
-                                return Ok(Value::Bool(true));
-                            }
-                        }
-                        Ok(Value::Bool(false))
+                self.budget.charge_reading(items)?;
+                for item in items {
+                    // Each has to be a text, also where nothing can begin or end.
+                    let sought = text_arg(item, name)?.as_str();
+                    let found = within.as_ref().is_some_and(|(within, _)| match name {
+                        "startswith" => within.as_str().starts_with(sought),
+                        _ => within.as_str().ends_with(sought),
+                    });
+                    if found {
+                        return Ok(Value::Bool(true));
                     }
-                    other => Ok(Value::Bool(ends(text_arg(other, name)?.as_str()))),
                 }
+                Ok(Value::Bool(false))
             }
             "replace" => {
                 let [old, new, limit] = given.bind(name, [UNNAMED; 3], 2)?;
@@ -89,7 +87,7 @@ impl<'t> Run<'t> {
                 let Some(Value::Dict(values)) = values else {
                     return Err(Failure::untrackable("fills a format from what is no object"));
                 };
-                self.budget.charge_product(values.len(), 2)?;
+                self.budget.charge_product(values.len(), ITEM)?;
                 let named = values.entries().iter();
                 let named = named.filter_map(|(key, value)| Some((key.as_text()?.clone(), value.clone()))).collect();
                 self.braces(text, &Given { positional: Vec::new(), named })
@@ -128,8 +126,9 @@ impl<'t> Run<'t> {
                 let [keep] = given.bind(name, ["keepends"], 0)?;
                 let keep = keep.is_some_and(|keep| super::compare::truth(&keep));
                 let lines = self.lines(text)?;
-                for (line, whole) in lines.iter().filter(|(line, whole)| !keep && line.len() < whole.len()) {
-                    self.take_out(&whole.as_str()[line.len()..], text)?;
+                let ends = lines.iter().map(|(line, whole)| &whole.as_str()[line.len()..]).filter(|_| !keep);
+                for end in ends.collect::<BTreeSet<_>>() {
+                    self.take_out(end, text)?;
                 }
                 let lines = lines.into_iter().map(|(line, whole)| Value::Str(if keep { whole } else { line }));
                 Value::list(lines.collect(), &self.budget)
@@ -155,7 +154,7 @@ impl<'t> Run<'t> {
             None | Some(Value::None) => None,
             Some(set) => Some(text_arg(set, name)?.as_str()),
         };
-        self.budget.charge(set.map_or(1, |set| text.len().saturating_mul(1 + (set.len() >> 4))))?;
+        self.budget.charge(set.map_or(1 + (text.len() >> 4), |set| text.len().saturating_mul(1 + (set.len() >> 4))))?;
         let strips = |character: char| set.map_or_else(|| is_space(character), |set| set.contains(character));
         let kept = if name == "rstrip" { characters } else { characters.trim_start_matches(strips) };
         let kept = if name == "lstrip" { kept } else { kept.trim_end_matches(strips) };
@@ -169,10 +168,7 @@ impl<'t> Run<'t> {
         }
         let limit = limit.map_or(usize::MAX, |limit| limit.saturating_add(1));
         let mut parts = Vec::new();
-        let mut push = |part: &str| {
-            parts.push(Value::Str(text.part(part)));
-            self.budget.charge(OBJECT)
-        };
+        let mut push = |part: &str| self.budget.push(&mut parts, Value::Str(text.part(part)), OBJECT);
         if last {
             text.as_str().rsplitn(limit, separator).try_for_each(&mut push)?;
             parts.reverse();
@@ -194,7 +190,6 @@ impl<'t> Run<'t> {
             if rest.is_empty() {
                 break;
             }
-            self.budget.charge(OBJECT)?;
             let word = if limit.is_some_and(|limit| words.len() >= limit) {
                 rest
             } else if last {
@@ -202,7 +197,7 @@ impl<'t> Run<'t> {
             } else {
                 rest.split(is_space).next().unwrap_or(rest)
             };
-            words.push(Value::Str(text.part(word)));
+            self.budget.push(&mut words, Value::Str(text.part(word)), OBJECT)?;
             rest = if last { &rest[..rest.len() - word.len()] } else { &rest[word.len()..] };
         }
         if last {
@@ -217,11 +212,11 @@ impl<'t> Run<'t> {
         let mut lines = Vec::new();
         let mut rest = text.as_str();
         while !rest.is_empty() {
-            self.budget.charge(2 * OBJECT)?;
             let end = rest.find(is_line_break).unwrap_or(rest.len());
             let length =
                 if rest[end..].starts_with("\r\n") { 2 } else { rest[end..].chars().next().map_or(0, char::len_utf8) };
-            lines.push((text.part(&rest[..end]), text.part(&rest[..end + length])));
+            let line = (text.part(&rest[..end]), text.part(&rest[..end + length]));
+            self.budget.push(&mut lines, line, 2 * OBJECT)?;
             rest = &rest[end + length..];
         }
         Ok(lines)
@@ -238,39 +233,40 @@ impl<'t> Run<'t> {
         let new = &self.put_back(new, [text])?;
         let mut made = Builder::default();
         let mut end = 0;
+        self.budget.charge(text.len() + OBJECT)?;
+        let mut put = |at: usize| -> Result<()> {
+            self.budget.charge(new.len() + 2)?;
+            made.reserve(new.len() + at - end)?;
+            made.push_text(&text.slice(end..at));
+            made.push_text(new);
+            end = at + old.len();
+            Ok(())
+        };
         if old.is_empty() {
             let places = characters.char_indices().map(|(at, _)| at).chain([text.len()]);
-            for at in places.take(limit) {
-                self.budget.charge(new.len() + 2)?;
-                made.push_text(&text.slice(end..at));
-                made.push_text(new);
-                end = at;
-            }
+            places.take(limit).try_for_each(&mut put)?;
         } else {
-            for at in memchr::memmem::find_iter(characters.as_bytes(), old.as_bytes()).take(limit) {
-                self.budget.charge(new.len() + 2)?;
-                made.push_text(&text.slice(end..at));
-                made.push_text(new);
-                end = at + old.len();
-            }
+            let found = memchr::memmem::find_iter(characters.as_bytes(), old.as_bytes());
+            found.take(limit).try_for_each(&mut put)?;
         }
-        self.budget.charge(text.len() + OBJECT)?;
         made.push_text(&text.slice(end..text.len()));
         Ok(made.finish())
     }
 
     /// Strings with a separator between.
     pub fn join_values(&mut self, separator: &Text<'t>, parts: &[Value<'t>]) -> Result<Value<'t>> {
+        let length: usize = parts.iter().filter_map(Value::as_text).map(Text::len).sum();
+        let length = length.saturating_add(separator.len().saturating_mul(parts.len()));
+        self.budget.charge(length.saturating_add(2 * parts.len() + OBJECT))?;
         let separator = &self.put_back(separator, parts.iter().filter_map(Value::as_text))?;
         let mut joined = Builder::default();
+        joined.reserve(length)?;
         for (at, part) in parts.iter().filter_map(Value::as_text).enumerate() {
-            self.budget.charge(separator.len() + part.len() + 2)?;
             if at > 0 {
                 joined.push_text(separator);
             }
             joined.push_text(part);
         }
-        self.budget.charge(OBJECT)?;
         Ok(Value::Str(joined.finish()))
     }
 
@@ -313,7 +309,8 @@ impl<'t> Run<'t> {
             "rjust" => padding,
             _ => padding / 2 + (padding & width & 1),
         };
-        let mut padded = Builder::with_capacity(text.len() + padding);
+        let mut padded = Builder::default();
+        padded.reserve(text.len() + padding.saturating_mul(fill.len()))?;
         (0..left).for_each(|_| padded.push_text(fill));
         padded.push_text(text);
         (left..padding).for_each(|_| padded.push_text(fill));

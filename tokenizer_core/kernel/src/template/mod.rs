@@ -30,7 +30,7 @@ mod json_out;
 mod lexer;
 mod messages;
 mod methods;
-mod names;
+pub mod names;
 mod number;
 mod number_filters;
 mod objects;

@@ -1,7 +1,7 @@
 //! The filters, tests and methods that there are.
 
 /// Filters, sorted.
-const FILTERS: [&str; 47] = [
+pub const FILTERS: [&str; 47] = [
     "abs",
     "attr",
     "batch",
@@ -52,7 +52,7 @@ const FILTERS: [&str; 47] = [
 ];
 
 /// Tests, sorted.
-const TESTS: [&str; 39] = [
+pub const TESTS: [&str; 39] = [
     "!=",
     "<",
     "<=",

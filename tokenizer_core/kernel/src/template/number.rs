@@ -40,14 +40,27 @@ pub fn write_float(number: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// An integer literal of any length, as Python reads it.
-pub fn integer<'t>(digits: &str, origin: Origin) -> Value<'t> {
+/// The most digits of a whole number that Python reads or writes.
+pub const MAX_DIGITS: usize = 4300;
+
+/// A whole number in decimal digits, as Python reads it; `None` if there are more than [`MAX_DIGITS`].
+pub fn integer<'t>(digits: &str, origin: Origin) -> Option<Value<'t>> {
     let number = digits.strip_prefix('+').unwrap_or(digits);
-    if let Ok(small) = number.parse() {
-        return Value::Int(small, origin);
-    }
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    Value::Big(Rc::from(format!("{sign}{}", digits.trim_start_matches('0'))), origin)
+    if digits.len() > MAX_DIGITS {
+        return None;
+    }
+    Some(match number.parse() {
+        Ok(small) => Value::Int(small, origin),
+        Err(_) => Value::Big(Rc::from(format!("{sign}{}", digits.trim_start_matches('0'))), origin),
+    })
+}
+
+/// The failure for a whole number of more digits than [`MAX_DIGITS`].
+pub fn too_many_digits(digits: usize) -> Box<Failure> {
+    Failure::failed(format!(
+        "Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion: value has {digits} digits"
+    ))
 }
 
 fn number(value: &Value<'_>) -> Result<Option<Number>> {

@@ -3,7 +3,7 @@
 use super::calls::{Given, int_or};
 use super::compare::truth;
 use super::failure::{Failure, Kind, Result};
-use super::number::{integer, round, truncated};
+use super::number::{MAX_DIGITS, integer, round, truncated};
 use super::run::Run;
 use super::strings::{is_decimal, is_space};
 use super::text::{Origin, TEMPLATE, Text};
@@ -12,6 +12,7 @@ use super::value::Value;
 impl<'t> Run<'t> {
     /// Apply a filter of numbers.
     pub fn number_filter(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
+        self.budget.charge_reading([value])?;
         let mut origin = value.origin(&self.budget)?;
         for other in given.positional.iter().chain(given.named.iter().map(|(_, value)| value)) {
             origin = if origin == TEMPLATE { other.own_origin() } else { origin };
@@ -73,7 +74,6 @@ impl<'t> Run<'t> {
             Value::Bool(flag) => Ok(Some(Value::int(i64::from(*flag)))),
             Value::Float(number, _) => from_float(*number),
             Value::Str(text) => {
-                self.budget.charge(text.len())?;
                 let digits = text.as_str().trim_matches(is_space);
                 if !digits.is_ascii() {
                     return if digits.chars().any(is_decimal) {
@@ -133,7 +133,7 @@ fn parse_int<'t>(text: &str, base: i64) -> Result<Option<Value<'t>>> {
     }
     if base == 10 {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        return Ok(is_number.then(|| integer(text, 0)));
+        return Ok(if is_number { integer(text, 0) } else { None });
     }
     let prefix = digits.get(..2).map(str::to_ascii_lowercase).unwrap_or_default();
     let of_prefix = match prefix.as_str() {
@@ -154,6 +154,9 @@ fn parse_int<'t>(text: &str, base: i64) -> Result<Option<Value<'t>>> {
         || digits.starts_with(['+', '-'])
         || digits.bytes().any(|byte| !char::from(byte).is_digit(base as u32))
     {
+        return Ok(None);
+    }
+    if digits.len() > MAX_DIGITS && !(base as u32).is_power_of_two() {
         return Ok(None);
     }
     let number = i64::from_str_radix(digits, base as u32);

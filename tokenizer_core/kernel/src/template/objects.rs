@@ -1,7 +1,8 @@
 //! What changes while a template is rendered: namespaces, loops, iterators. They are known by numbers.
 
 use super::ast::For;
-use super::failure::{Failure, Result};
+use super::budget::{ITEM, OBJECT};
+use super::failure::{AtHand, Failure, Result};
 use super::iter::Source;
 use super::run::Run;
 use super::text::Text;
@@ -89,8 +90,7 @@ impl<'t> Run<'t> {
         }
         let mut rest = Vec::new();
         while let Some(item) = self.pull(number)? {
-            self.budget.charge(2)?;
-            rest.push(item);
+            self.budget.push(&mut rest, item, ITEM)?;
         }
         let left = rest.len();
         let rest = Source::Values(rest.into_iter());
@@ -155,23 +155,23 @@ impl<'t> Run<'t> {
     }
 
     /// An attribute of a namespace.
-    pub fn field(&self, number: u32, name: &str) -> Option<Value<'t>> {
-        match self.objects.get(number as usize) {
-            Some(Object::Namespace(fields)) => {
-                fields.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value.clone())
-            }
-            _ => None,
-        }
+    pub fn field(&self, number: u32, name: &str) -> Result<Option<Value<'t>>> {
+        let Some(Object::Namespace(fields)) = self.objects.get(number as usize) else { return Ok(None) };
+        // They are looked through: a namespace has a few.
+        self.budget.charge(fields.len() >> 2)?;
+        Ok(fields.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value.clone()))
     }
 
     /// Set an attribute of a namespace.
-    pub fn set_field(&mut self, number: u32, name: Text<'t>, value: Value<'t>) {
+    pub fn set_field(&mut self, number: u32, name: Text<'t>, value: Value<'t>) -> Result<()> {
         if let Some(Object::Namespace(fields)) = self.objects.get_mut(number as usize) {
+            self.budget.charge(4 + (fields.len() >> 2))?;
             match fields.iter_mut().find(|(known, _)| known.as_str() == name.as_str()) {
                 Some((_, old)) => *old = value,
-                None => fields.push((name, value)),
+                None => self.budget.push(fields, (name, value), OBJECT)?,
             }
         }
+        Ok(())
     }
 
     /// The next item of a `cycler`, the present one, or none as it begins anew.
@@ -206,15 +206,34 @@ impl<'t> Run<'t> {
 
     /// The failure for using what is undefined.
     pub fn undefined_failure(undefined: &Undefined<'t>) -> Box<Failure> {
-        match undefined {
-            Undefined::Name(name) => Failure::failed(format!("'{name}' is undefined")),
-            Undefined::Attribute(owner, name, at_hand) => {
-                let mut failure = Failure::failed(format!("'{owner} object' has no attribute '{name}'"));
-                failure.at_hand = *at_hand;
-                failure.missing = at_hand.filter(|_| *owner == "dict").map(|_| (*name).to_owned());
-                failure
+        Failure::failed(match undefined {
+            Undefined::Name(name) => format!("'{name}' is undefined"),
+            Undefined::Parameter(name) => format!("parameter '{name}' was not provided"),
+            Undefined::Item(owner, key) => format!("{} has no element {}", told(owner), key.as_str()),
+            Undefined::Unsafe(owner, name) => {
+                format!("access to attribute '{}' of '{owner}' object is unsafe.", name.as_str())
             }
-            Undefined::Hint(message) | Undefined::Unsafe(message) => Failure::failed(message.to_string()),
-        }
+            Undefined::NoElse(line) => {
+                format!("the inline if-expression on line {line} evaluated to false and no else section was defined.")
+            }
+            Undefined::Hint(message) => (*message).to_owned(),
+            Undefined::Attribute(owner, name, place) => {
+                let message = format!("'{}' has no attribute '{}'", told(owner), name.as_str());
+                let mut failure = Failure::failed(message);
+                failure.at_hand = place.map(|(origin, holds)| AtHand { origin, holds, kind: owner });
+                failure.missing = place.filter(|_| *owner == "dict").map(|_| name.as_str().to_owned());
+                return failure;
+            }
+        })
+    }
+}
+
+/// As Jinja names a value of a type in its messages.
+fn told(type_name: &str) -> String {
+    match type_name {
+        "NoneType" => "None".to_owned(),
+        "Namespace" => "jinja2.utils.Namespace object".to_owned(),
+        "LoopContext" => "jinja2.runtime.LoopContext object".to_owned(),
+        other => format!("{other} object"),
     }
 }

@@ -215,9 +215,17 @@ impl Parser {
     /// The body of what becomes a function: no loop outside of it can be left there.
     fn function_body(&mut self, end: &str) -> Result<Vec<Stmt>> {
         let loops = std::mem::take(&mut self.loops);
-        let body = self.whole_body(end);
+        let body = self.own_scope(|parser| parser.whole_body(end));
         self.loops = loops;
         body
+    }
+
+    /// Parse what has variables of its own: in it names have to be known, as if no condition stood around.
+    fn own_scope<R>(&mut self, parse: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let soft = std::mem::take(&mut self.soft);
+        let parsed = parse(self);
+        self.soft = soft;
+        parsed
     }
 
     fn statement(&mut self) -> Result<Vec<StmtKind>> {
@@ -233,14 +241,16 @@ impl Parser {
             "print" => return self.parse_print(),
             "filter" => {
                 self.next();
-                let filter = self.filters(None, true)?;
-                StmtKind::Filter(Box::new((filter, self.whole_body("endfilter")?, Scope::default())))
+                let (filter, body) =
+                    self.own_scope(|parser| Ok((parser.filters(None, true)?, parser.whole_body("endfilter")?)))?;
+                StmtKind::Filter(Box::new((filter, body, Scope::default())))
             }
             "with" => self.parse_with()?,
             "autoescape" => {
                 self.next();
-                let flag = self.expression()?;
-                StmtKind::Autoescape(Box::new((flag, self.whole_body("endautoescape")?, Scope::default())))
+                let (flag, body) =
+                    self.own_scope(|parser| Ok((parser.expression()?, parser.whole_body("endautoescape")?)))?;
+                StmtKind::Autoescape(Box::new((flag, body, Scope::default())))
             }
             "generation" => {
                 self.next();
@@ -288,14 +298,14 @@ impl Parser {
             return Err(self.fail(format!("expected token 'in', got {}", self.told())));
         }
         let iter = self.tuple(false, &["recursive"])?;
-        let test = if self.skip_name("if") { Some((self.expression()?, target.clone())) } else { None };
+        let test = if self.skip_name("if") { Some((self.own_scope(Self::expression)?, target.clone())) } else { None };
         let recursive = self.skip_name("recursive");
         let loops = if recursive { std::mem::take(&mut self.loops) } else { self.loops };
         self.loops += 1;
-        let body = self.body(&["endfor", "else"])?;
+        let body = self.own_scope(|parser| parser.body(&["endfor", "else"]))?;
         self.loops -= 1;
         let has_otherwise = self.skip_name("else");
-        let otherwise = if has_otherwise { self.body(&["endfor"])? } else { Vec::new() };
+        let otherwise = if has_otherwise { self.own_scope(|parser| parser.body(&["endfor"]))? } else { Vec::new() };
         self.loops = loops;
         self.next();
         Ok(StmtKind::For(Box::new(For {
@@ -321,8 +331,10 @@ impl Parser {
         if self.skip("=") {
             return Ok(StmtKind::Set(target, self.tuple(true, &[])?));
         }
-        let filter = if self.is("|") { Some(self.filters(None, false)?) } else { None };
-        let body = self.whole_body("endset")?;
+        let (filter, body) = self.own_scope(|parser| {
+            let filter = if parser.is("|") { Some(parser.filters(None, false)?) } else { None };
+            Ok((filter, parser.whole_body("endset")?))
+        })?;
         Ok(StmtKind::SetBlock(Box::new((target, filter, body, Scope::default()))))
     }
 
@@ -341,7 +353,7 @@ impl Parser {
     fn parse_macro(&mut self) -> Result<StmtKind> {
         self.next();
         let name = self.target_name()?;
-        let (params, defaults) = self.signature()?;
+        let (params, defaults) = self.own_scope(Self::signature)?;
         let body = self.function_body("endmacro")?;
         let own = Some(name.name.clone());
         Ok(StmtKind::Macro(Box::new((name, Macro { name: own, params, defaults, body, ..Macro::default() }))))
@@ -349,7 +361,7 @@ impl Parser {
 
     fn parse_call_block(&mut self) -> Result<StmtKind> {
         self.next();
-        let (params, defaults) = if self.is("(") { self.signature()? } else { Default::default() };
+        let (params, defaults) = if self.is("(") { self.own_scope(Self::signature)? } else { Default::default() };
         let Expr::Call(call) = self.expression()? else {
             return Err(self.fail("expected call"));
         };
@@ -372,6 +384,7 @@ impl Parser {
             self.expect("=")?;
             values.push((target, self.expression()?));
         }
-        Ok(StmtKind::With(Box::new((values, self.whole_body("endwith")?, Scope::default()))))
+        let body = self.own_scope(|parser| parser.whole_body("endwith"))?;
+        Ok(StmtKind::With(Box::new((values, body, Scope::default()))))
     }
 }

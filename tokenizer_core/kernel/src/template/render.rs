@@ -154,8 +154,9 @@ impl Template {
             }
         }
         let messages = Items::of(messages, &unlimited)?;
-        variables.push((Text::literal("messages"), Value::List(Rc::clone(&messages))));
-        variables.push((Text::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
+        variables.push((Value::literal("messages"), Value::List(Rc::clone(&messages))));
+        variables.push((Value::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
+        let variables = Dict::of(variables, &unlimited)?;
         let (budget, after) = chat.before.and_another(shared, own, chat.most);
         let given = budget.left();
         let mut run = Run::new(variables, clock, budget);
@@ -182,14 +183,15 @@ pub(super) struct Made<'t> {
     pub after: Before,
 }
 
-type Variables<'t> = Vec<(Text<'t>, Value<'t>)>;
+/// Of several with one name the last counts.
+type Variables<'t> = Vec<(Value<'t>, Value<'t>)>;
 
 /// The variables of a chat beside its messages, and the size of those that the caller gives.
 fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> Result<(Variables<'t>, usize)> {
     let mut variables = Vec::with_capacity(16);
     let mut shared = 0;
     for (name, literal) in &chat.specials {
-        variables.push((Text::literal(name), Value::literal(literal)));
+        variables.push((Value::literal(name), Value::literal(literal)));
     }
     if let Some(arguments) = chat.arguments {
         let arguments = places.option(arguments, "template_args")?;
@@ -200,8 +202,7 @@ fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> 
             if chat.reserved.iter().any(|reserved| reserved == name.as_str()) {
                 return Err(not_plain());
             }
-            variables.retain(|(known, _): &(Text<'t>, _)| known.as_str() != name.as_str());
-            variables.push((name.clone(), value.clone()));
+            variables.push((Value::Str(name.clone()), value.clone()));
         }
     }
     for (name, json) in [("tools", chat.tools), ("documents", chat.documents)] {
@@ -216,7 +217,7 @@ fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> 
             }
             shared += size(&value);
         }
-        variables.push((Text::literal(name), value));
+        variables.push((Value::literal(name), value));
     }
     Ok((variables, shared))
 }

@@ -1,6 +1,6 @@
 //! Values as text: `str` and `repr`, whose characters are a caller's as a whole if a part of the value is.
 
-use super::budget::Budget;
+use super::budget::{Budget, no_memory};
 use super::failure::Result;
 use super::number::write_float;
 use super::strings::write_repr;
@@ -29,6 +29,13 @@ pub fn repr_of<'t>(value: &Value<'t>, budget: &Budget) -> Result<Text<'t>> {
 
 fn write(value: &Value<'_>, into: &mut String, budget: &Budget) -> Result<()> {
     budget.charge(16)?;
+    // For brackets and numbers, and then for what is long.
+    let length = match value {
+        Value::Big(digits, _) => digits.len(),
+        Value::Str(text) => text.len(),
+        _ => 0,
+    };
+    into.try_reserve(length + 64).map_err(|_| no_memory())?;
     match value {
         Value::Unset | Value::Undefined(_) => into.push_str("Undefined"),
         Value::None => into.push_str("None"),

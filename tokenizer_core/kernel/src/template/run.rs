@@ -1,12 +1,14 @@
 //! Statements are run: the variables, the output, and how both are entered and left.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::ast::{Expr, Load, Macro, Operator, Scope, Slot, Stmt, StmtKind};
-use super::budget::{Budget, MAX_DEPTH, OBJECT};
+use super::budget::{Budget, MAX_DEPTH, OBJECT, no_memory};
 use super::calls::Given;
 use super::clock::Clock;
 use super::compare::truth;
+use super::dict::Dict;
 use super::failure::{Failure, Result};
 use super::objects::Object;
 use super::repr::text_of;
@@ -54,7 +56,7 @@ pub struct Run<'t> {
     pub inner: u32,
     /// What changes, by number.
     pub objects: Vec<Object<'t>>,
-    variables: Vec<(Text<'t>, Value<'t>)>,
+    variables: Rc<Dict<'t>>,
     /// What was cut out of a caller's texts.
     pub taken: super::taken::Taken,
     /// What `strftime_now` says.
@@ -63,7 +65,7 @@ pub struct Run<'t> {
 
 impl<'t> Run<'t> {
     /// A rendering with these variables.
-    pub fn new(variables: Vec<(Text<'t>, Value<'t>)>, clock: &'t Clock, budget: Budget) -> Self {
+    pub fn new(variables: Rc<Dict<'t>>, clock: &'t Clock, budget: Budget) -> Self {
         Self {
             budget,
             slots: Vec::with_capacity(64),
@@ -107,7 +109,9 @@ impl<'t> Run<'t> {
 
     /// Make room for the variables of a function, which reaches those at `parent`.
     pub fn reserve(&mut self, parent: u32, slots: u16) -> Result<()> {
-        self.budget.charge(OBJECT + 2 * usize::from(slots))?;
+        // A slot stays where a macro is made beside it, and so it costs what it takes.
+        self.budget.charge(OBJECT + 10 * usize::from(slots))?;
+        self.slots.try_reserve(usize::from(slots) + 1).map_err(|_| no_memory())?;
         self.slots.push(Value::Frame(parent));
         self.slots.resize(self.slots.len() + usize::from(slots.saturating_sub(1)), Value::Unset);
         Ok(())
@@ -142,6 +146,7 @@ impl<'t> Run<'t> {
 
     /// Begin the variables of a scope.
     pub fn enter(&mut self, scope: &'t Scope) -> Result<()> {
+        self.budget.charge(scope.loads.len() + scope.unset.len())?;
         for (index, load) in &scope.loads {
             let value = match load {
                 Load::Unset => Value::Unset,
@@ -162,8 +167,8 @@ impl<'t> Run<'t> {
 
     /// What the caller or Jinja gives by a name.
     fn resolve(&mut self, name: &'t str) -> Result<Value<'t>> {
-        self.budget.charge(2)?;
-        if let Some((_, value)) = self.variables.iter().find(|(known, _)| known.as_str() == name) {
+        self.budget.charge(2 + (name.len() >> 4))?;
+        if let Some(value) = self.variables.get_str(name) {
             return Ok(value.clone());
         }
         Ok(Value::Function(match name {
@@ -231,7 +236,7 @@ impl<'t> Run<'t> {
         if self.out.len() + bytes > u32::MAX as usize {
             return Err(Failure::limit("makes more text than a chat can need"));
         }
-        Ok(())
+        self.out.reserve(bytes)
     }
 
     /// Run a block whose output is a text; `None` if a loop around it is left.
@@ -321,7 +326,9 @@ impl<'t> Run<'t> {
             }
             StmtKind::Generation(body) => {
                 let text = self.call_macro(body, self.base as u32, Given::default())?;
-                let mut marked = Builder::with_capacity(text.len());
+                let mut marked = Builder::default();
+                self.budget.charge(text.len())?;
+                marked.reserve(text.len())?;
                 text.each_run(|part, origin| marked.push(part, origin | GENERATED));
                 self.write_text(&marked.finish())?;
             }
@@ -370,8 +377,7 @@ impl<'t> Run<'t> {
 
     /// A number for something that changes.
     pub fn object(&mut self, object: Object<'t>) -> Result<u32> {
-        self.budget.charge(2 * OBJECT)?;
-        self.objects.push(object);
+        self.budget.push(&mut self.objects, object, 2 * OBJECT)?;
         Ok(self.objects.len() as u32 - 1)
     }
 

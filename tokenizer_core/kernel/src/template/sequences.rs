@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::ast::Operator;
+use super::budget::ITEM;
 use super::calls::Given;
 use super::cases::mapped;
 use super::compare::{equal, order, truth};
@@ -23,10 +24,13 @@ impl<'t> Run<'t> {
                 let items = self.collect(value)?;
                 Value::list(items, &self.budget)
             }
-            "first" | "last" => {
+            "first" => {
                 given.nothing(name)?;
-                let found = if name == "first" { self.first(value)? } else { self.last(value)? };
-                Ok(found.unwrap_or_else(|| Value::undefined(format!("No {name} item, sequence was empty."))))
+                Ok(self.first(value)?.unwrap_or(Value::undefined("No first item, sequence was empty.")))
+            }
+            "last" => {
+                given.nothing(name)?;
+                Ok(self.last(value)?.unwrap_or(Value::undefined("No last item, sequence was empty.")))
             }
             "map" => self.later("map", value, given),
             "select" => self.later("select", value, given),
@@ -45,9 +49,9 @@ impl<'t> Run<'t> {
                 let items = self.collect(value)?;
                 let sensitive = sensitive.is_some_and(|flag| truth(&flag));
                 let paths = self.paths(attribute.as_ref())?;
-                let mut keys = Vec::with_capacity(items.len());
+                let mut keys = self.budget.room(items.len(), ITEM)?;
                 for item in &items {
-                    let mut key = Vec::with_capacity(paths.len());
+                    let mut key = self.budget.room(paths.len(), ITEM)?;
                     for path in &paths {
                         let part = self.follow(item.clone(), path)?;
                         key.push(self.sort_key(part, sensitive)?);
@@ -94,7 +98,8 @@ impl<'t> Run<'t> {
         match value {
             Value::Str(text) => {
                 self.budget.charge_product(text.len(), 4)?;
-                let mut made = Builder::with_capacity(text.len());
+                let mut made = Builder::default();
+                made.reserve(text.len())?;
                 for (at, character) in text.as_str().char_indices().rev() {
                     made.push_text(&text.slice(at..at + character.len_utf8()));
                 }
@@ -137,7 +142,8 @@ impl<'t> Run<'t> {
 
     /// Items in the order of their keys; equal ones stay as they are.
     fn sorted(&mut self, items: Vec<Value<'t>>, keys: Vec<Value<'t>>, reverse: bool) -> Result<Vec<Value<'t>>> {
-        let mut places: Vec<usize> = (0..items.len()).collect();
+        let mut places: Vec<usize> = self.budget.room(items.len(), ITEM)?;
+        places.extend(0..items.len());
         let mut failure = None;
         let budget = &self.budget;
         let mut compare = |a: usize, b: usize| {
@@ -176,7 +182,8 @@ impl<'t> Run<'t> {
             return Err(Failure::failed(format!("'{}' object has no attribute 'items'", value.type_name())));
         };
         let sensitive = sensitive.is_some_and(|flag| truth(&flag));
-        let (mut items, mut keys) = (Vec::with_capacity(dict.len()), Vec::with_capacity(dict.len()));
+        let mut items = self.budget.room(dict.len(), ITEM)?;
+        let mut keys = self.budget.room(dict.len(), ITEM)?;
         for (key, value) in dict.entries() {
             items.push(Value::tuple(vec![key.clone(), value.clone()], &self.budget)?);
             keys.push(self.sort_key(if at == 0 { key.clone() } else { value.clone() }, sensitive)?);
@@ -233,8 +240,8 @@ impl<'t> Run<'t> {
         let path = self.path(attribute.as_ref())?;
         let sensitive = sensitive.is_some_and(|flag| truth(&flag));
         let items = self.collect(value)?;
-        let mut found = Vec::with_capacity(items.len());
-        let mut keys = Vec::with_capacity(items.len());
+        let mut found = self.budget.room(items.len(), ITEM)?;
+        let mut keys = self.budget.room(items.len(), ITEM)?;
         for item in &items {
             let mut key = self.follow(item.clone(), &path)?;
             if let (Value::Undefined(_), Some(default)) = (&key, &default)
@@ -270,8 +277,9 @@ impl<'t> Run<'t> {
 
 /// The entries of a dictionary in the order of their keys.
 pub fn sorted_entries<'t>(run: &mut Run<'t>, dict: &Dict<'t>) -> Result<Vec<(Value<'t>, Value<'t>)>> {
-    let keys: Vec<_> = dict.entries().iter().map(|(key, _)| key.clone()).collect();
-    let places = (0..keys.len()).map(|at| Value::int(at as i64)).collect();
+    let (mut keys, mut places) = (run.budget.room(dict.len(), ITEM)?, run.budget.room(dict.len(), ITEM)?);
+    keys.extend(dict.entries().iter().map(|(key, _)| key.clone()));
+    places.extend((0..dict.len()).map(|at| Value::int(at as i64)));
     let places = run.sorted(places, keys, false)?;
     Ok(places.iter().filter_map(Value::as_int).map(|at| dict.entries()[at as usize].clone()).collect())
 }

@@ -38,9 +38,16 @@ impl<'t> Run<'t> {
         let original = |at: usize| places.get(at).map_or(text.len(), |place| *place as usize);
         let mut found = Vec::new();
         for (literal, owners) in &self.taken {
-            let owner = owners.intersection(&fields).next().or(fields.first()).or(owners.first());
+            if literal.len() > folded.len() {
+                continue;
+            }
+            let mut owner = None;
             for at in memchr::memmem::find_iter(folded.as_bytes(), literal) {
-                found.push((original(at), original(at + literal.len()), owner.copied().unwrap_or_default()));
+                let owner = *owner.get_or_insert_with(|| {
+                    let owner = owners.intersection(&fields).next().or(fields.first()).or(owners.first());
+                    owner.copied().unwrap_or_default()
+                });
+                self.budget.push(&mut found, (original(at), original(at + literal.len()), owner), 4)?;
             }
         }
         if found.is_empty() {
@@ -64,10 +71,13 @@ impl<'t> Run<'t> {
 /// The origins of a caller's in these texts.
 fn origins<'v, 't: 'v>(texts: impl IntoIterator<Item = &'v Text<'t>>) -> BTreeSet<Origin> {
     let mut origins = BTreeSet::new();
+    let mut last = 0;
     for text in texts {
         text.each_run(|_, origin| {
-            if origin > 1 {
+            // Most stretches are of the origin of the one before.
+            if origin > 1 && origin | 1 != last {
                 origins.insert(origin & !1);
+                last = origin | 1;
             }
         });
     }

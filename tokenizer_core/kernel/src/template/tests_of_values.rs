@@ -3,6 +3,7 @@
 use super::ast::{Comparison, Operator};
 use super::calls::{Given, UNNAMED};
 use super::compare::{equal, same};
+use super::dict::hash;
 use super::failure::{Failure, Result};
 use super::names::{is_filter, is_test};
 use super::repr::text_of;
@@ -32,7 +33,7 @@ impl<'t> Run<'t> {
             let [other] = given.bind(name, [if name == "sameas" { "other" } else { "num" }], 1)?;
             let other = other.unwrap_or(Value::None);
             if name == "sameas" {
-                return same(&value, &other);
+                return same(&value, &other, &self.budget);
             }
             let rest = self.binary(Operator::Mod, value, other)?;
             return equal(&rest, &Value::int(0), &self.budget);
@@ -93,8 +94,11 @@ impl<'t> Run<'t> {
                 if name == "lower" { is_lower(text.as_str()) } else { is_upper(text.as_str()) }
             }
             "escaped" => matches!(value, Value::Markup(_)),
-            "filter" => value.as_str().is_some_and(is_filter),
-            "test" => value.as_str().is_some_and(is_test),
+            // What has no hash is no key of the table of names.
+            "filter" | "test" => {
+                hash(&value, &self.budget)?;
+                value.as_str().is_some_and(if name == "filter" { is_filter } else { is_test })
+            }
             _ => return Err(Failure::failed(format!("No test named '{name}' found."))),
         })
     }

@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::budget::no_memory;
+use super::failure::Result;
+
 /// Who wrote a byte: twice the number of a place among the caller's values, 0 for the template; plus [`GENERATED`].
 pub type Origin = u32;
 /// What the template's own literals have.
@@ -140,6 +143,17 @@ impl<'t> Text<'t> {
         }
     }
 
+    /// The origin of the first byte.
+    pub fn first_origin(&self) -> Origin {
+        match self {
+            Self::Part(made, start, _) => {
+                let run = made.runs.get(made.runs.partition_point(|run| run.end <= *start));
+                run.map_or(made.origin, |run| run.origin) & !GENERATED
+            }
+            Self::Plain(_, origin) => *origin & !GENERATED,
+        }
+    }
+
     /// The origin of everything, if it is one; that of an empty text is the template's.
     pub fn uniform(&self) -> Option<Origin> {
         match self {
@@ -169,6 +183,11 @@ impl Builder {
     /// With room for so many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { made: Made { text: String::with_capacity(bytes), ..Made::default() } }
+    }
+
+    /// Room for so many bytes more.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.made.text.try_reserve(bytes).map_err(|_| no_memory())
     }
 
     /// In bytes.

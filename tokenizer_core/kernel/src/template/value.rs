@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::ast::Macro;
 use super::budget::{Budget, ITEM, MAX_NESTING, OBJECT};
 use super::dict::Dict;
-use super::failure::{AtHand, Failure, Result};
+use super::failure::{Failure, Result};
 use super::text::{Origin, TEMPLATE, Text};
 
 /// A list or a tuple.
@@ -47,17 +47,23 @@ impl Counted {
     }
 }
 
-/// Why a value is undefined; the message is written only if it is used.
+/// Why a value is undefined; the message is written only if it is used, since a template may make many of them.
 #[derive(Debug, Clone)]
 pub enum Undefined<'t> {
     /// No variable has this name.
     Name(&'t str),
+    /// A macro was called without this parameter.
+    Parameter(&'t str),
     /// A value of this type has no such attribute; the caller's value that it is.
-    Attribute(&'static str, &'t str, Option<AtHand>),
+    Attribute(&'static str, Text<'t>, Option<(Origin, bool)>),
+    /// A value of this type has no such item, as `repr` writes its key.
+    Item(&'static str, Text<'t>),
+    /// The sandbox hides this attribute of a value of this type.
+    Unsafe(&'static str, Text<'t>),
+    /// The condition on this line does not hold, and nothing stands for it.
+    NoElse(u32),
     /// Anything else, as a message.
-    Hint(Rc<str>),
-    /// What the sandbox hides.
-    Unsafe(Rc<str>),
+    Hint(&'static str),
 }
 
 /// Which part of a dictionary a view shows.
@@ -132,8 +138,8 @@ impl<'t> Value<'t> {
     }
 
     /// An undefined value with a message.
-    pub fn undefined(hint: impl Into<Rc<str>>) -> Self {
-        Self::Undefined(Undefined::Hint(hint.into()))
+    pub const fn undefined(hint: &'static str) -> Self {
+        Self::Undefined(Undefined::Hint(hint))
     }
 
     /// A list.
@@ -218,23 +224,23 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Where the value stands among the caller's, as far as its parts tell.
-    pub fn at_hand(&self) -> Option<AtHand> {
-        let kind = self.type_name();
+    /// Where the value stands among the caller's: its origin, or that of one of its first parts, and whether it is a
+    /// part's. It is asked for often, and so it is never looked for long.
+    pub fn place(&self) -> Option<(Origin, bool)> {
+        const FIRST: usize = 8;
+        let own = |value: &Self| match value {
+            Self::Str(text) | Self::Markup(text) => text.first_origin(),
+            other => other.own_origin(),
+        };
         let held = |values: &mut dyn Iterator<Item = &Value<'t>>| {
-            values.map(Value::own_origin).find(|origin| *origin != TEMPLATE)
+            values.take(FIRST).map(own).find(|origin| *origin != TEMPLATE)
         };
         let held = match self {
             Self::Dict(dict) => held(&mut dict.entries().iter().map(|(key, _)| key)),
             Self::List(items) => held(&mut items.values.iter()),
             _ => None,
         };
-        match held {
-            Some(origin) => Some(AtHand { origin, holds: true, kind }),
-            None => {
-                Some(self.own_origin()).filter(|o| *o != TEMPLATE).map(|origin| AtHand { origin, holds: false, kind })
-            }
-        }
+        held.map(|origin| (origin, true)).or_else(|| Some((own(self), false)).filter(|(origin, _)| *origin != TEMPLATE))
     }
 
     /// The origin of the first character or number of a caller in the value, or that of the template. What may hide
