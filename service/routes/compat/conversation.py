@@ -61,8 +61,9 @@ class Conversation:
         """Encode the prompt that a model would be given: up to its turn, or within it if that ``continues``.
 
         Args:
-            folds: which later system messages are added to the first: those that the template does not write, or all
-                if it refuses one, or none. Where there is one of ``developer``, vLLM's rule decides.
+            folds: which later system messages are added to the first: those that the template does not write, where
+                it must write tools and calls, too; or all if it refuses one; or none. Where there is a message of
+                ``developer``, vLLM's rule decides.
 
         Errors:
             those of chats, at the fields of the request
@@ -84,7 +85,8 @@ class Conversation:
                 literals=literals,
                 form=form,
             )
-            self._look_for_what_is_left_out(encoded.rendered, tools)
+            if folds == "unwritten":
+                self._look_for_what_is_left_out(encoded.rendered, tools)
             return encoded
         except ServiceError as error:
             error.path = self._sent(error.path or "", tools, variables) or None

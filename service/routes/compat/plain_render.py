@@ -61,7 +61,7 @@ class PlainRender(Plain):
     def _answer(self, body: bytes, may_take_long: bool) -> Answer | None:
         state, chats = self._current.state, self._chats
         loaded, reference = state.registry.default, None
-        if not chats.takes(loaded, body, may_take_long):
+        if b'"documents"' in body or not chats.takes(loaded, body, may_take_long):
             return None
         options = chats.options(may_take_long)
         given = loaded.chats.render(body, reference, **options)
@@ -89,6 +89,7 @@ class PlainRender(Plain):
             or fields.return_token_offsets
             or fields.block_hashes is not None
             or fields.echo
+            or getattr(fields, "tool_choice", None) not in (None, "none")
             or engines.literals(fields.model, loaded.name) == "engine"
         ):
             return None

@@ -72,7 +72,10 @@ class VllmRenderChatRequest(GenerationFields):
 
     def logprobs_wanted(self) -> int | None:
         """Return how many alternatives there are to be, if any are."""
-        return (self.top_logprobs or 0) if self.logprobs else None
+        asked = self.top_logprobs or 0
+        if asked < -1 or (asked and not self.logprobs):
+            raise ServiceError("invalid_value", "this is at least -1, and goes with logprobs", "top_logprobs")
+        return asked if self.logprobs else None
 
 
 def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str = "") -> Answer:
@@ -88,7 +91,8 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
     variables = Variables(body.chat_template_kwargs)
     if body.reasoning_effort is not None:
         variables.set_effort(body.reasoning_effort, "reasoning_effort")
-    body = _with_logprobs(body)
+    if body.echo and body.prompt_logprobs is None:
+        body = body.model_copy(update={"prompt_logprobs": body.top_logprobs or 0})
     _check_tools(body)
     documents = _documents(body.documents)
     encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, form="render", documents=documents)
@@ -97,14 +101,6 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
     if body.add_special_tokens:
         ids, spans = vllm.framed(loaded, ids, spans)
     return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
-
-
-def _with_logprobs(body: VllmRenderChatRequest) -> VllmRenderChatRequest:
-    """Check what is asked for of alternatives; with ``echo`` as much of the prompt."""
-    asked = body.top_logprobs or 0
-    if asked < -1 or (asked and not body.logprobs):
-        raise ServiceError("invalid_value", "this is at least -1, and goes with logprobs set to true", "top_logprobs")
-    return body.model_copy(update={"prompt_logprobs": asked}) if body.echo and body.prompt_logprobs is None else body
 
 
 def _check_tools(body: VllmRenderChatRequest) -> None:

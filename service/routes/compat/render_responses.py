@@ -76,8 +76,8 @@ def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request
         own = object_of(form, "text.format")
         wanted = {"type": own.get("type"), "json_schema": own} if own.get("type") == "json_schema" else own
         body = body.model_copy(update={"response_format": wanted})
-    if body.truncation != "disabled":
-        body = body.model_copy(update={"truncate_prompt_tokens": -1})
+    cut = None if body.truncation == "disabled" else -1
+    body = body.model_copy(update={"truncate_prompt_tokens": cut, "stop": body.stop or None})
     loaded = state.registry.of_model(body.model)
     conversation, tools, variables = openai.read(body, Uncountable(skip=False))
     literals = state.engines.literals(body.model, loaded.name)

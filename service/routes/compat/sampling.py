@@ -53,8 +53,8 @@ _UNLESS_DEFAULT: dict[str, Any] = {
 }
 """What is written unless it says nothing."""
 
-_GREEDY = {"top_p": 1.0, "top_k": 0, "min_p": 0.0}
-"""What vLLM sets where the temperature is 0."""
+_NOT_GREEDY = ("top_p", "top_k", "min_p")
+"""What vLLM resets where the temperature is 0, and so does not write."""
 
 _LEAST_TEMPERATURE = 0.01
 _OF_THE_MODEL = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
@@ -111,8 +111,7 @@ def params_of(loaded: ServedTokenizer, body: GenerationFields) -> dict[str, Any]
     if params["temperature"] == 0:
         if params.get("n", 1) > 1:
             raise ServiceError("invalid_value", "one answer goes with a temperature of 0", "n")
-        params |= _GREEDY
-        del params["top_k"]
+        params = {name: value for name, value in params.items() if name not in _NOT_GREEDY}
     return params
 
 

@@ -291,7 +291,7 @@ WRITTEN: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (DEFAULTS, {}),
     ({"max_tokens": 16}, {"max_tokens": ...}),
     ({"max_tokens": 17}, {"max_tokens": 17}),
-    ({"temperature": 0, "top_p": 0.5, "top_k": 5, "min_p": 0.1}, {"temperature": 0.0}),
+    ({"temperature": 0, "top_p": 0.5, "top_k": 5, "min_p": 0.1}, {"temperature": 0.0, "top_p": ..., "min_p": ...}),
     ({"temperature": 0.001}, {"temperature": 0.01}),
     ({"temperature": 1, "top_k": -1}, {"top_k": -1}),
     ({"stop_token_ids": [3, 1, 3], "bad_words": ["x", "x"]}, {"stop_token_ids": [3, 1], "bad_words": ["x"]}),
@@ -319,7 +319,7 @@ def test_parameters_are_written_as_vllm_writes_them(
     expected = {**ALWAYS, "max_tokens": left, **given}
     assert found["sampling_params"] == {name: value for name, value in expected.items() if value is not ...}
     assert found["stream_options"] is None
-    assert all(type(found["sampling_params"][name]) is float for name in ("temperature", "top_p", "min_p"))
+    assert type(found["sampling_params"]["temperature"]) is float
 
 
 def test_responses_ignore_what_they_do_not_know_and_copy_transfers(client: TestClient) -> None:

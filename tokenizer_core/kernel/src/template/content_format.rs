@@ -109,8 +109,7 @@ impl Template {
     }
 
     fn probe_parts(&self, role: &str) -> bool {
-        let likely =
-            if self.part_loops.any { [(TWO, true), (STRING, false)] } else { [(STRING, false), (TWO, true)] };
+        let likely = if self.part_loops.any { [(TWO, true), (STRING, false)] } else { [(STRING, false), (TWO, true)] };
         let found = likely.into_iter().chain([(ONE, true)]).find(|(probe, _)| self.works(role, *probe));
         found.map_or(self.part_loops.any, |(_, parts)| parts)
     }

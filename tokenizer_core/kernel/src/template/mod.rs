@@ -63,10 +63,10 @@ pub use clock::Clock;
 pub use content_format::ContentFormat;
 pub use failure::{Failure, Kind, Result};
 pub use plain::Sent;
-pub use vllm_form::MessageForm;
 pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
 pub use run::Turn;
+pub use vllm_form::MessageForm;
 
 #[cfg(test)]
 mod tests;

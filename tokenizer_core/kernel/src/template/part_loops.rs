@@ -71,7 +71,8 @@ fn content_parameters(
     for (_, positional, named) in calls.iter().filter(|(called, ..)| called == name) {
         let params = made.params.iter().zip(positional).filter(|(_, value)| is_given(value));
         found.extend(params.map(|(param, _)| param.name.to_string()));
-        let named = named.iter().filter(|(name, value)| made.params.iter().any(|each| each.name == *name) && is_given(value));
+        let named =
+            named.iter().filter(|(name, value)| made.params.iter().any(|each| each.name == *name) && is_given(value));
         found.extend(named.map(|(name, _)| name.to_string()));
     }
     found

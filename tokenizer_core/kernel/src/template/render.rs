@@ -15,8 +15,8 @@ use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::messages::{named_alike, unusual};
 use super::parser::parse;
-use super::places::Places;
 use super::part_loops::{PartLoops, part_loops};
+use super::places::Places;
 use super::plain::{Sent, are_plain, is_objects, not_plain};
 use super::reading::{Written, written};
 use super::resolve::resolve;
@@ -201,7 +201,8 @@ impl Template {
             messages.push((at as u32, named_alike(message, budget)?));
         }
         let is_unread = format == ContentFormat::Auto && !self.knows_developer;
-        if is_unread && messages.iter().any(|(_, message)| has_role(message, "developer")) && !self.writes("developer") {
+        if is_unread && messages.iter().any(|(_, message)| has_role(message, "developer")) && !self.writes("developer")
+        {
             messages = as_system(messages, places, budget)?;
         }
         for (number, message) in &mut messages {

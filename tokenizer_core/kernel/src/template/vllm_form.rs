@@ -102,7 +102,8 @@ impl<'t> Form<'_, 't> {
         if self.raw && self.arguments.as_slice().iter().map(String::len).sum::<usize>() > MAX_ARGUMENTS {
             return Err(not_plain());
         }
-        let formed = messages.iter().enumerate().map(|(at, message)| Ok((at as u32, self.message(message, at as u32)?)));
+        let formed =
+            messages.iter().enumerate().map(|(at, message)| Ok((at as u32, self.message(message, at as u32)?)));
         formed.collect()
     }
 
@@ -274,7 +275,9 @@ impl<'t> Form<'_, 't> {
         let (kind, place) = self.places.key(0, "type");
         let type_of = Value::of_caller("function", place);
         let loading = tool.get_str("defer_loading").filter(|value| !matches!(value, Value::None)).cloned();
-        if let (Some(loading), false) = (&loading, function.iter().any(|(key, _)| key.as_str() == Some("defer_loading"))) {
+        if let (Some(loading), false) =
+            (&loading, function.iter().any(|(key, _)| key.as_str() == Some("defer_loading")))
+        {
             function.push((self.key("defer_loading"), loading.clone()));
         }
         let function = Value::Dict(Dict::of(function, self.budget)?);
