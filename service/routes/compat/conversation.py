@@ -63,13 +63,13 @@ class Conversation:
         Args:
             folds: which later system messages are added to the first: those that the template does not write, where
                 it must write tools and calls, too; or all if it refuses one; or none. Where there is a message of
-                ``developer``, vLLM's rule decides.
+                ``developer`` that the template does not know, vLLM's rule decides.
 
         Errors:
             those of chats, at the fields of the request
         """
         try:
-            if folds != "none" and all(turn.role != "developer" for turn in self.turns):
+            if folds != "none" and not self._is_decided(loaded, has_tools=bool(tools)):
                 is_written = partial(chats.writes, loaded, has_tools=bool(tools), refused=folds == "refused")
                 self.turns = system_turns.folded(self.turns, is_written)
             encoded = chats.encode_one(
@@ -91,6 +91,13 @@ class Conversation:
         except ServiceError as error:
             error.path = self._sent(error.path or "", tools, variables) or None
             raise
+
+    def _is_decided(self, loaded: ServedTokenizer, *, has_tools: bool) -> bool:
+        """Tell whether all system messages become one, as vLLM's rule for ``developer`` says."""
+        settings = loaded.tokenizer.settings
+        source = settings.templates.get(settings.template_name(has_tools=has_tools), "")
+        is_known = '"developer"' in source or "'developer'" in source
+        return not is_known and any(turn.role == "developer" for turn in self.turns)
 
     def _sent(self, path: str, tools: Sequence[Tool], variables: Variables) -> str:
         """Return the field of the request that a field of what was rendered came from."""
