@@ -61,7 +61,7 @@ CONFIG = {
 REASONS = {
     "continue_final_message and add_generation_prompt are not compatible": "continue_final_message alone is enough",
     "'input': 'None'": "null is as if the field was not sent",
-    "function.arguments": "arguments of a call may be an object",
+    "ToolCallParam.function": "arguments of a call may be an object",
     "'loc': 'body.input'": "items are read without the fields that a response's own have",
 }
 """What an error of vLLM says, and why tokd answers; see "Other differences" of docs/compat.md."""

@@ -283,7 +283,7 @@ class ChatRenderer:
 def writes_every_message(
     settings: Settings, messages: Sequence[Message], *, has_tools: bool = False, takes: bool = False
 ) -> bool:
-    """Tell whether the template that is chosen by default takes messages and, unless that is all, writes each.
+    """Tell whether the template that is chosen by default takes messages, as vLLM gives them, and writes each.
 
     For a few small chats, whose answers are kept: content is a string that no template writes by itself.
 
@@ -294,7 +294,9 @@ def writes_every_message(
     specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
     try:
         written = chat_json(list(messages), "messages")
-        text = template.engine.render(written, now=template.now(), specials=specials, content_format="auto").text
+        text = template.engine.render(
+            written, now=template.now(), specials=specials, content_format="auto", form="render"
+        ).text
     except InputError:
         return False
     return takes or all(message["content"] in text for message in messages)

@@ -57,7 +57,7 @@ def test_openai_items_are_turns(counting: TestClient) -> None:
             "role": "assistant",
             "reasoning_content": "hmm",
             "content": "I look",
-            "tool_calls": [call("c1", {"city": "Köln"}), call("c2", "no JSON")],
+            "tool_calls": [call("c1", {"city": "Köln"}), call("c2", {})],
         },
         {"role": "tool", "tool_call_id": "c1", "content": '{"t": 3}'},
         {"role": "tool", "tool_call_id": "c2", "content": "none"},
