@@ -12,6 +12,7 @@ from benchmarks import (
     corpus,
     counting,
     encode,
+    engines,
     families,
     formats,
     memory,
@@ -37,6 +38,7 @@ RUNS = {
     "counting": counting.main,
     "cluster": cluster.main,
     "packing": packing.main,
+    "engines": engines.main,
 }
 
 

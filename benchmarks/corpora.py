@@ -40,6 +40,7 @@ WANTED = {
     "cluster": (_MIXED,),
     "counting": (),
     "packing": (),
+    "engines": ("vocabs/qwen2_tokenizer.json", "templates"),
     "families": (_ENGLISH, "corpora/ja.txt", "corpora/ru.txt", "families"),
 }
 """What each benchmark reads of the folder of ``data_dir``; ``encode`` also a corpus a language, if given no texts."""

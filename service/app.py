@@ -188,6 +188,7 @@ class App(FastAPI):
                 addresses,
                 self._note,
                 partial(refusal, dialect=route.dialect, root=route.link_root),
+                state.metrics.note_fast_path_failure,
             )
             for path, route in self._hot.items()
             if route.json.plain is not None

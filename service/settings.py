@@ -84,6 +84,13 @@ class Settings:
         item="MODEL=MEANING",
         separator=",",
     )
+    max_model_len: tuple[str, ...] = setting(
+        (),
+        "how many ids a model takes, as the engine's own flag says, each as `model=32768`; `*` in a name is any text; "
+        "without it what the artifact says; in the variable separated by commas",
+        item="MODEL=LENGTH",
+        separator=",",
+    )
     chat_literals: str = setting(
         "text",
         "default meaning of a special token's literal in the fields of a chat: `text`, `reject`, or `parse` with "

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         writes_every_message,
     )
     from tokenizer_core.chat.responding import ChatAnswerOptions, ChatAnswers, ChatRoute
-    from tokenizer_core.chat.templates import ContentFormat
+    from tokenizer_core.chat.templates import ContentFormat, MessageForm
     from tokenizer_core.checking import CheckReport, Point, Status, check, check_artifact
     from tokenizer_core.comparing import MAX_COMPARED, Comparison, TextCost, TextSize, TokenizerSummary, compare
     from tokenizer_core.corpus.bounds import Bounds
@@ -190,6 +190,7 @@ __all__ = [
     "InvalidUnicode",
     "LayoutName",
     "Message",
+    "MessageForm",
     "MessageNotRendered",
     "Method",
     "ModelName",
@@ -313,7 +314,7 @@ _LATER = {
             "writes_every_message",
         ),
         "chat.responding": ("ChatAnswerOptions", "ChatAnswers", "ChatRoute"),
-        "chat.templates": ("ContentFormat",),
+        "chat.templates": ("ContentFormat", "MessageForm"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),
         "chat.content_parts": ("media_of",),
         "comparing": ("MAX_COMPARED", "Comparison", "TextCost", "TextSize", "TokenizerSummary", "compare"),

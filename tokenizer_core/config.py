@@ -32,6 +32,9 @@ Side = Literal["left", "right"]
 Unit = Literal["byte", "char", "utf16"]
 """Of spans."""
 
+MODEL_LENGTH = "max_model_len"
+"""The key of ``Settings.extra`` with the length of the source's ``config.json``."""
+
 ADDED_TOKEN_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 
@@ -165,6 +168,12 @@ class Settings:
             kinds = tuple_of(self.type_ids, "type_ids")
             kinds = tuple(integer_of(kind, f"type_ids[{index}]", 0) for index, kind in enumerate(kinds))
             object.__setattr__(self, "type_ids", kinds)
+
+    @property
+    def model_length(self) -> int | None:
+        """How many ids the model takes: the least of what the source's files say."""
+        said = self.model_max_length, json.loads(dict(self.extra).get(MODEL_LENGTH, "null"))
+        return min((length for length in said if type(length) is int and length > 0), default=None)
 
     @property
     def templates(self) -> dict[str, str]:

@@ -23,6 +23,7 @@ CHECKOUT = {
     "formats": "token files beside those of the peers' own writers, byte by byte, and through their readers",
     "counting": "count, add up and merge 100 million made pieces within a bound on memory, bytes proven equal",
     "packing": "pack a million rows beside TRL: seconds, and how full the packs are",
+    "engines": "send random requests to tokd and to vLLM, and print what differs",
     "cluster": "train over a Ray cluster of this machine beside threads of one process, to equal bytes",
     "chats": "chats to ids beside transformers, and over HTTP, ids proven equal",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",

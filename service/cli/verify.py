@@ -18,7 +18,7 @@ from service.routes import chats
 from service.routes.compat import prompts, vllm_messages
 from service.routes.compat.variables import FIELD
 from service.settings import Settings
-from tokenizer_core import Tokenizer
+from tokenizer_core import MessageForm, Tokenizer
 
 _TOKENIZE = {"chat": "/tokenize", "text": "/tokenize"}
 _RENDER = {"chat": "/v1/chat/completions/render", "text": "/v1/completions/render"}
@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    artifact = Artifact(args.tokenizer)
+    artifact = Artifact(args.tokenizer, args.route)
     headers = {} if args.key is None else {"authorization": f"Bearer {args.key}"}
     with httpx.Client(base_url=args.engine, headers=headers, timeout=_SECONDS) as client:
         engine = Engine(client, args.model, _RENDER if args.route == "render" else _TOKENIZE)
@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
 class Artifact:
     """What an artifact makes of a body, as an engine would: literals become tokens there."""
 
-    def __init__(self, path: str) -> None:
-        self.loaded = ServedTokenizer(Tokenizer.open(path), path)
+    def __init__(self, path: str, form: MessageForm) -> None:
+        self.loaded, self._form = ServedTokenizer(Tokenizer.open(path), path), form
         self._settings = Settings()
 
     def ids(self, body: dict[str, Any]) -> Found:
@@ -111,6 +111,7 @@ class Artifact:
                 self._settings,
                 args_field=FIELD,
                 literals="engine",
+                form=self._form,
                 tools=vllm_messages.read_tools(body.get("tools")),
                 add_generation_prompt=body.get("add_generation_prompt", not continues),
                 continue_final_message=continues,
@@ -141,6 +142,9 @@ class Engine:
         path = self._paths["text" if "prompt" in body else "chat"]
         try:
             answer = self._client.post(path, json={**self._model, **body})
+            if answer.status_code == 400 and "tools" in body and "tool_choice" not in body:
+                # The default, "auto", needs flags at vLLM's start; the template gets the tools all the same.
+                answer = self._client.post(path, json={**self._model, "tool_choice": "none", **body})
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             message = f"{self._client.base_url}: {type(error).__name__}: {error}"
             raise CommandError("engine_unreachable", excerpt(message)) from None

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_SENTENCES = (
+SENTENCES = (
     "The quick brown fox jumps over the lazy dog, doesn't it?",
     "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.",
     "Portez ce vieux whisky au juge blond qui fume, s'il vous plaît.",
@@ -28,7 +28,7 @@ _SENTENCES = (
     "Հայերեն և ქართული ენა, ភាសាខ្មែរ, ພາສາລາວ, မြန်မာ",
     "ᚠᛇᚻ᛫ᛒᛦᚦ᛫ᚠᚱᚩᚠᚢᚱ 𐌰𐌽𐌸𐌰𐍂𐌰 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𓀀𓁐",
 )
-_SHAPES = (
+SHAPES = (
     *(
         "a",
         "A",
@@ -70,7 +70,7 @@ _SHAPES = (
     "| a | b |\n|---|---|\n| **x** | `y` |\n\n1. one\n   - two\n",
     *("a" * 500, " " * 300, "ab" * 300, "\n" * 100, "日本" * 100, "-" * 200, "9" * 100),
 )
-_SCHEMA = {
+SCHEMA = {
     "type": "object",
     "properties": {
         "city": {"type": "string", "description": 'a city, "quoted", naïve & <b>'},
@@ -94,7 +94,7 @@ def cases() -> list[Case]:
 
 
 def _texts() -> Iterator[Case]:
-    for at, text in enumerate((*_SENTENCES, *_SHAPES)):
+    for at, text in enumerate((*SENTENCES, *SHAPES)):
         yield Case(f"text {at}", {"prompt": text})
     rng = random.Random(20_261_127)  # noqa: S311 - the same texts every time
     letters = "".join(
@@ -118,7 +118,7 @@ def _chats() -> Iterator[Case]:
         "five turns and a system message": [system, *_said("a", "b", "c", "d", "e")],
         "white space": _said("  padded  \n", "\n answer \n\n", " again\t"),
         "no text": _said("", "", "x"),
-        "many scripts": _said(_SENTENCES[6], _SENTENCES[4], _SENTENCES[9]),
+        "many scripts": _said(SENTENCES[6], SENTENCES[4], SENTENCES[9]),
         "emoji": _said("👨‍👩‍👧‍👦 👍🏽", "🇩🇪 ok 🙂"),
         "code": _said("```python\nprint('hi')\n```", "It prints `hi`.", "<b>&amp;</b>"),
         "text parts": [{"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}],
@@ -155,12 +155,12 @@ def _function(name: str, parameters: dict[str, Any], **more: Any) -> dict[str, A
 
 
 def _with_tools() -> Iterator[Case]:
-    turned = {**_SCHEMA, "properties": dict(reversed(_SCHEMA["properties"].items()))}  # type: ignore[attr-defined]
+    turned = {**SCHEMA, "properties": dict(reversed(SCHEMA["properties"].items()))}  # type: ignore[attr-defined]
     tools = {
-        "a tool": [_function("weather", _SCHEMA)],
+        "a tool": [_function("weather", SCHEMA)],
         "keys in another order": [_function("weather", dict(reversed(turned.items())))],
-        "two tools": [_function("weather", _SCHEMA), _function("now", {"type": "object", "properties": {}})],
-        "a strict tool": [_function("weather", _SCHEMA, strict=True)],
+        "two tools": [_function("weather", SCHEMA), _function("now", {"type": "object", "properties": {}})],
+        "a strict tool": [_function("weather", SCHEMA, strict=True)],
         "a tool of many scripts": [_function("météo", {"type": "object", "properties": {"城市": {"type": "string"}}})],
     }
     calls = {

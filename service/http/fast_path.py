@@ -146,6 +146,7 @@ class FastPath:
     Args:
         note: counts and logs a request that took so many seconds.
         refuse: says an error as the route does.
+        fail: counts and logs an error that is a bug; the route then answers.
     """
 
     def __init__(
@@ -157,7 +158,9 @@ class FastPath:
         addresses: ClientAddresses,
         note: Callable[[LogEntry, float], None],
         refuse: Callable[[ServiceError], Refusal],
+        fail: Callable[[str, Exception], None],
     ) -> None:
+        self._fail = fail
         self._path, self._plain, self._limits, self._note = path, plain, limits, note
         self._addresses, self._refuse = addresses, refuse
         self._guard, self._need = None if guard.is_idle else guard, NEEDS[path]
@@ -190,8 +193,11 @@ class FastPath:
             answer = self._plain.for_request(headers).answer(body, may_take_long=False)
         except StepsSpent:
             raise
-        except Exception:
+        except ServiceError:
             # The route meets the same error again, and answers it.
+            return None
+        except Exception as error:
+            self._fail(self._path, error)
             return None
         if answer is None or len(answer.blocks[0]) > BLOCK_BYTES:
             # The route sends a larger answer in blocks, no faster than it is read.

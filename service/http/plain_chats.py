@@ -72,12 +72,12 @@ class PlainTokenize(PlainRequests):
     def __init__(self, registry: Callable[[], Registry], settings: Settings, engines: Engines) -> None:
         super().__init__(registry, settings)
         self._chats = Chats(settings)
-        self._has_engine_literals = engines.engine_literals > 0
+        self._differs_by_model = engines.engine_literals > 0 or engines.has_lengths
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.of_model(reference)
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
-        if self._has_engine_literals:
+        if self._differs_by_model:
             return None
         return self._chats.ask("tokenize", loaded, body, reference, may_take_long)

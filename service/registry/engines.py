@@ -9,7 +9,7 @@ from typing import Literal, cast
 from service.errors import quote
 from service.registry.fingerprint import Literals
 from service.registry.models import matcher
-from service.registry.served import ServedTokenizer
+from service.registry.served import UNKNOWN_LENGTH, ServedTokenizer
 from service.request_log import Trace
 from service.setting_values import InvalidSetting
 from service.settings import Settings
@@ -25,6 +25,7 @@ class Engines:
     def __init__(self, settings: Settings) -> None:
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
+        self._lengths = _Options("max_model_len", settings.max_model_len, ())
         for name in settings.literals:
             if name.endswith("=engine"):
                 _log.warning(
@@ -54,6 +55,15 @@ class Engines:
         """Return the headers of these answers."""
         return loaded.headers_of(self.literals(model, loaded.name))
 
+    def length(self, model: str | None, loaded: ServedTokenizer) -> int:
+        """Return how many ids the model takes: what the setting says, or the artifact."""
+        return int(self._lengths.of(model, loaded.name) or loaded.max_model_len)
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether the setting says any."""
+        return not self._lengths.is_empty
+
     @property
     def engine_literals(self) -> int:
         """How many names have the engine's literals."""
@@ -61,15 +71,21 @@ class Engines:
 
 
 class _Options:
-    """One option by name or pattern; an exact name wins over patterns, and of these the first."""
+    """One option by name or pattern; an exact name wins over patterns, and of these the first.
+
+    Args:
+        choices: what it may be; a length where there are none.
+    """
 
     def __init__(self, setting: str, given: Sequence[str], choices: tuple[str, ...]) -> None:
         self._exact: dict[str, str] = {}
         self._patterns: list[tuple[Callable[[str], object], str]] = []
         for each in given:
             name, _, value = each.rpartition("=")
-            if not name or value not in choices:
-                raise InvalidSetting(setting, f"has {quote(each)}; write model={' or model='.join(choices)}")
+            is_length = not choices and value.isdecimal() and value.isascii() and 0 < int(value) <= UNKNOWN_LENGTH
+            if not name or not (value in choices or is_length):
+                ways = " or ".join(f"model={choice}" for choice in choices or ("32768",))
+                raise InvalidSetting(setting, f"has {quote(each)}; write {ways}")
             if self._exact.get(name, value) != value:
                 raise InvalidSetting(setting, f"gives {quote(name)} two values")
             self._exact[name] = value
@@ -88,6 +104,10 @@ class _Options:
             if (value := next((value for matches, value in self._patterns if matches(name)), None)) is not None:
                 return value
         return None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._exact
 
     def count(self, value: str) -> int:
         return sum(each == value for each in self._exact.values())

@@ -66,7 +66,7 @@ class ServedTokenizer:
         object.__setattr__(self, "generation", generation)
         object.__setattr__(self, "head", b'{"tokenizer":"' + self.hash.encode("ascii") + b'",')
         object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
-        length = self.tokenizer.settings.model_max_length
+        length = self.tokenizer.settings.model_length
         object.__setattr__(self, "max_model_len", UNKNOWN_LENGTH if length is None else length)
         chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.max_model_len)
         object.__setattr__(self, "chats", chats)

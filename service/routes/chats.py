@@ -89,10 +89,10 @@ def encode_one(
     return encoded
 
 
-def writes(loaded: ServedTokenizer, chat: Chat, *, has_tools: bool) -> bool:
-    """Tell whether the chat template takes messages of ours and writes each; asked once a template."""
+def writes(loaded: ServedTokenizer, chat: Chat, *, has_tools: bool, refused: bool = False) -> bool:
+    """Tell whether the chat template takes messages of ours and, unless only that counts, writes each."""
     with placed("messages"):
-        return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools)
+        return writes_every_message(loaded.tokenizer.settings, chat, has_tools=has_tools, takes=refused)
 
 
 def unused(request: TextOrChats, chats: Iterable[RenderedChat]) -> dict[str, list[list[str]]]:

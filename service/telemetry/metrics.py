@@ -7,6 +7,7 @@ program: declared routes, statuses, codes, tokenizers that were loaded at the st
 
 from __future__ import annotations
 
+import logging
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,6 +23,8 @@ from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
 from service.telemetry.usage import Usage
 from tokenizer_core import VERSION, Tokenizer
+
+_log = logging.getLogger("tokd")
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -116,6 +119,12 @@ class Metrics:
         self._work = level("tokd_work_bytes", "Bytes of large requests under way, with 1 MiB for a rendering.")
         self._in_threads = level("tokd_large_requests", "Large requests in threads or waiting for one.")
         self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
+        self._fast_path_failures = Counter(
+            "tokd_fast_path_failures",
+            "Requests that the fast path failed on by a bug and the route answered, by route and type of error.",
+            ("route", "error"),
+            registry=registry,
+        )
         self._keys = highest("tokd_keys", "API keys that are in force.")
         self._keys_broken = highest(
             "tokd_keys_broken", "1 while the file of keys cannot be used and those from before stay in force."
@@ -175,6 +184,12 @@ class Metrics:
         """Note how many keys are in force, and whether their file is broken."""
         self._keys.set(count)
         self._keys_broken.set(broken)
+
+    def note_fast_path_failure(self, route: str, error: Exception) -> None:
+        """Count and log an error of the fast path, which no caller meets."""
+        kind = type(error).__name__
+        self._fast_path_failures.labels(route, kind).inc()
+        _log.error("the fast path of %s failed with %s; its route answers", route, kind)
 
     def note_engine_literals(self, models: int) -> None:
         """Note in how many models' chats users can write control tokens."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict
 from tokenizer_core._kernel import Rendering, chat_json, plain_messages_json
 from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
-from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, Template, compiled
+from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, MessageForm, Template, compiled
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import (
     InputError,
@@ -68,6 +68,7 @@ class RenderingOptions(TypedDict, total=False):
     template_args: Mapping[str, Any] | None
     template: str | None
     content_format: ContentFormat
+    form: MessageForm
 
 
 class Span(NamedTuple):
@@ -220,8 +221,10 @@ class ChatRenderer:
         template_args: Mapping[str, Any] | None = None,
         template: str | None = None,
         content_format: ContentFormat = "sent",
+        form: MessageForm = "sent",
     ) -> None:
         check_choice(content_format, ContentFormat, "content_format")
+        check_choice(form, MessageForm, "form")
         check_flag(add_generation_prompt, "add_generation_prompt")
         check_flag(continue_final_message, "continue_final_message")
         if continue_final_message and add_generation_prompt:
@@ -240,6 +243,7 @@ class ChatRenderer:
             "add_generation_prompt": add_generation_prompt,
             "continue_final_message": continue_final_message,
             "content_format": content_format,
+            "form": form,
         }
         self._given = {"tools": tools, "documents": documents, "template_args": template_args}
         self._before = 0, 0
@@ -257,7 +261,8 @@ class ChatRenderer:
             _check_messages(messages)
             kept = [present(message) for message in messages]
             written = chat_json(kept, "messages")
-            check_parts(kept, self._template.engine, self._template.source)
+            if self._options["form"] == "sent":
+                check_parts(kept, self._template.engine, self._template.source)
         template = self._template
         try:
             rendering = template.engine.render(
@@ -275,8 +280,10 @@ class ChatRenderer:
         return RenderedChat(History(template, self._options, kept), {"messages": messages, **self._given}, rendering)
 
 
-def writes_every_message(settings: Settings, messages: Sequence[Message], *, has_tools: bool = False) -> bool:
-    """Tell whether the template that is chosen by default takes messages and writes the text of each.
+def writes_every_message(
+    settings: Settings, messages: Sequence[Message], *, has_tools: bool = False, takes: bool = False
+) -> bool:
+    """Tell whether the template that is chosen by default takes messages, as vLLM gives them, and writes each.
 
     For a few small chats, whose answers are kept: content is a string that no template writes by itself.
 
@@ -287,14 +294,18 @@ def writes_every_message(settings: Settings, messages: Sequence[Message], *, has
     specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
     try:
         written = chat_json(list(messages), "messages")
-        text = template.engine.render(written, now=template.now(), specials=specials, content_format="auto").text
+        text = template.engine.render(
+            written, now=template.now(), specials=specials, content_format="auto", form="render"
+        ).text
     except InputError:
         return False
-    return all(message["content"] in text for message in messages)
+    return takes or all(message["content"] in text for message in messages)
 
 
 def _hint(messages: Sequence[Message]) -> str:
-    """Say what to do about messages in ShareGPT's form, ``{"from": "human", "value": ...}``."""
+    """Say what to do about the role ``developer``, and ShareGPT's form, ``{"from": "human", "value": ...}``."""
+    if any(message.get("role") == "developer" for message in messages):
+        return '; if the template does not know the role developer, send system, or set content_format to "auto"'
     at = next((at for at, message in enumerate(messages) if "from" in message and "role" not in message), None)
     if at is None:
         return ""

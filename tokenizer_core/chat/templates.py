@@ -10,7 +10,13 @@ from typing import Literal
 from tokenizer_core._kernel import ChatTemplate
 
 ContentFormat = Literal["sent", "auto", "string", "parts"]
-"""The form of content for a template: as sent, as the template reads it, or always one form."""
+"""The form of content for a template: as sent, as the template reads it, or always one form.
+
+As it reads it, too, ``developer`` becomes ``system`` where the template writes nothing of that role.
+"""
+
+MessageForm = Literal["sent", "tokenize", "render", "responses"]
+"""The form of messages and tools for a template: as sent, or as a route of vLLM's gives them."""
 
 FUNCTIONS = ("cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now")
 """Functions that a template can call beside its own macros."""

@@ -56,6 +56,8 @@ def read(path: str | Path) -> TokenizerParts:
             found[file] = content
     name = files.name_of_directory(path)
     tokenizer = files.read_optional(path / "tokenizer.json")
+    if (model_config := files.read_optional(path / MODEL_CONFIG)) is not None:
+        found[MODEL_CONFIG] = model_config
     if tokenizer is not None:
         return _with_provenance(parse(tokenizer, found), {"tokenizer.json": tokenizer} | found, name)
     vocab, merges = files.read_optional(path / "vocab.json"), files.read_optional(path / "merges.txt")
@@ -63,10 +65,8 @@ def read(path: str | Path) -> TokenizerParts:
         raise ArtifactNotFound(
             f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
         )
-    model_config = files.read_optional(path / MODEL_CONFIG)
     beside = with_class(found, model_config, hf_vocab_merges.BY_MODEL)
     parts = parse(*hf_vocab_merges.document(vocab, merges, beside))
-    found |= {} if model_config is None else {MODEL_CONFIG: model_config}
     return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
 
 

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core.config import PipelineConfig, Settings, Side
+from tokenizer_core.config import MODEL_LENGTH, PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_class import is_bert
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert
 from tokenizer_core.formats.hf_generation import read_generation
+from tokenizer_core.formats.hf_length import model_length
 from tokenizer_core.formats.hf_roles import (
     ADDED,
     CONFIG,
@@ -86,6 +87,8 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     if fields.has("model_max_length"):
         settings = dataclasses.replace(settings, model_max_length=_length(fields))
     extra |= fields.rest()
+    if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
+        extra[MODEL_LENGTH] = length
     kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
     return dataclasses.replace(settings, extra=tuple(kept))
 

@@ -43,7 +43,7 @@ class AnthropicRequest(RequestBody):
         None, description="The system prompt, as a text or as blocks of text."
     )
     tools: list[Object] | None = Field(None, description="Tools of the caller; those of a server are not countable.")
-    tool_choice: Object | None = Field(None, description="The template's variable `tool_choice`, if there are tools.")
+    tool_choice: Object | None = Field(None, description="Not looked at: templates do not get it.")
     output_config: Object | None = Field(
         None, description="`effort` is the template's variable `reasoning_effort`, and `enable_thinking` if not `none`."
     )
@@ -126,16 +126,7 @@ def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation
         variables.set_effort("none", "thinking.type")
     elif isinstance(effort := (body.output_config or {}).get("effort"), str):
         variables.set_effort(effort, "output_config.effort")
-    if tools:
-        variables.set("tool_choice", _tool_choice(body.tool_choice or {}), "tool_choice")
     return conversation, tools, variables
-
-
-def _tool_choice(choice: Object) -> Any:
-    """Return OpenAI's word for a choice."""
-    if choice.get("type") == "tool":
-        return {"type": "function", "function": {"name": choice.get("name")}}
-    return {"any": "required", "none": "none"}.get(str(choice.get("type")), "auto")
 
 
 def mount(app: FastAPI, state: State) -> None:

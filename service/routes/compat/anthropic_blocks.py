@@ -29,7 +29,7 @@ _BLOCKS = {
 }
 """The types of blocks that each side has."""
 
-_BILLING_HEADER = "x-anthropic-billing-header"
+BILLING_HEADER = "x-anthropic-billing-header"
 """Claude Code begins a block of the system with it: a hash of the request, which the model is not given."""
 
 
@@ -116,4 +116,4 @@ def _add_system(conversation: Conversation, texts: list[Text], place: str) -> No
 
 
 def _unbilled(texts: list[Text]) -> list[Text]:
-    return [each for each in texts if not each[0].startswith(_BILLING_HEADER)]
+    return [each for each in texts if not each[0].startswith(BILLING_HEADER)]

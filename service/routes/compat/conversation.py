@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
 
 from service.errors import ServiceError
 from service.registry.fingerprint import Literals
@@ -16,7 +18,9 @@ from service.routes.compat.tools import Tool
 from service.routes.compat.turns import Turn
 from service.routes.compat.variables import FIELD, Variables
 from service.settings import Settings
-from tokenizer_core import EncodedChat, RenderedChat
+from tokenizer_core import EncodedChat, MessageForm, RenderedChat
+
+Folds = Literal["unwritten", "refused", "none"]
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\](?:\.function\.(name|arguments)(.*))?)?)?", re.DOTALL)
 _TOOL = re.compile(r"tools\[(\d+)\]\.function\.(\w+)(.*)", re.DOTALL)
@@ -51,14 +55,23 @@ class Conversation:
         *,
         continues: bool = False,
         literals: Literals = "text",
+        form: MessageForm = "render",
+        folds: Folds = "unwritten",
     ) -> EncodedChat:
         """Encode the prompt that a model would be given: up to its turn, or within it if that ``continues``.
+
+        Args:
+            folds: which later system messages are added to the first: those that the template does not write, where
+                it must write tools and calls, too; or all if it refuses one; or none. Where there is a message of
+                ``developer`` that the template does not know, vLLM's rule decides.
 
         Errors:
             those of chats, at the fields of the request
         """
         try:
-            self.turns = system_turns.folded(self.turns, lambda chat: chats.writes(loaded, chat, has_tools=bool(tools)))
+            if folds != "none" and not self._is_decided(loaded, has_tools=bool(tools)):
+                is_written = partial(chats.writes, loaded, has_tools=bool(tools), refused=folds == "refused")
+                self.turns = system_turns.folded(self.turns, is_written)
             encoded = chats.encode_one(
                 loaded,
                 [turn.message() for turn in self.turns],
@@ -70,12 +83,21 @@ class Conversation:
                 continue_final_message=continues,
                 template_args=variables.values,
                 literals=literals,
+                form=form,
             )
-            self._look_for_what_is_left_out(encoded.rendered, tools)
+            if folds == "unwritten":
+                self._look_for_what_is_left_out(encoded.rendered, tools)
             return encoded
         except ServiceError as error:
             error.path = self._sent(error.path or "", tools, variables) or None
             raise
+
+    def _is_decided(self, loaded: ServedTokenizer, *, has_tools: bool) -> bool:
+        """Tell whether all system messages become one, as vLLM's rule for ``developer`` says."""
+        settings = loaded.tokenizer.settings
+        source = settings.templates.get(settings.template_name(has_tools=has_tools), "")
+        is_known = '"developer"' in source or "'developer'" in source
+        return not is_known and any(turn.role == "developer" for turn in self.turns)
 
     def _sent(self, path: str, tools: Sequence[Tool], variables: Variables) -> str:
         """Return the field of the request that a field of what was rendered came from."""

@@ -86,7 +86,7 @@ async def models(server: Server) -> Any:
             Model(
                 id=name,
                 root=loaded.name,
-                max_model_len=loaded.max_model_len,
+                max_model_len=server.engines.length(name, loaded),
                 tokenizer=loaded.hash,
                 template=loaded.template,
                 fingerprint=server.engines.fingerprint(name, loaded),
@@ -107,7 +107,7 @@ async def tokenizer_info(server: Server) -> Any:
     }
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": loaded.max_model_len,
+        "model_max_length": server.engines.length(None, loaded),
         "padding_side": settings.padding_side,
         "truncation_side": settings.truncation_side,
         "chat_template": settings.chat_template,

@@ -24,13 +24,14 @@ from service.routes.compat.generation_models import GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
 from service.routes.texts import Array, Ids
-from service.schemas.fields import Object
 from service.state import State
 
-_OVERLAID = ("add_generation_prompt", "continue_final_message")
-"""Variables of the template that the request's own fields set, in vLLM also where these are left out."""
-
 _GAP = b"\0"
+
+_DEFAULT_TOKENS = 16
+"""vLLM's own number of tokens, which it does not write."""
+
+_SALT_BYTES = 128
 
 _UNHONOURED = ("required_prefix_token_ids", "prefix_ids", "new_from", "prompt_embeds")
 """Fields that would change the ids, and that these routes do not take."""
@@ -76,11 +77,6 @@ def named_by_header(
     return negotiate
 
 
-def variables_of(sent: Mapping[str, Any] | None) -> Object:
-    """Return the variables of the template that a caller sets, without those that fields of the request always set."""
-    return {name: value for name, value in (sent or {}).items() if name not in _OVERLAID}
-
-
 def refuse_unhonoured(body: GenerationFields) -> None:
     """Refuse what changes the ids and is not taken here.
 
@@ -91,6 +87,15 @@ def refuse_unhonoured(body: GenerationFields) -> None:
         raise ServiceError("invalid_option", "Beam search is not supported by the render endpoint", "use_beam_search")
     prompts.refuse_template(body.chat_template)
     prompts.refuse_fields(body, _UNHONOURED)
+    salt = body.cache_salt or ""
+    if len(salt) > _SALT_BYTES or any(letter in salt for letter in "@/\\\0"):
+        raise ServiceError(
+            "invalid_value", f"a salt has no @, / or \\, and at most {_SALT_BYTES} letters", "cache_salt"
+        )
+    if body.stream_options and not body.stream:
+        raise ServiceError("invalid_option", "this goes with stream; set that, or leave this out", "stream_options")
+    if body.stream and body.prompt_logprobs:
+        raise ServiceError("invalid_option", "these do not go with stream; leave one out", "prompt_logprobs")
 
 
 def answer(
@@ -112,12 +117,15 @@ def answer(
     """
     blocks, total = Blocks(), 0
     write = _sglang if state.engines.render(body.model, loaded.name) == "sglang" else _vllm
+    length = state.engines.length(body.model, loaded)
     blocks.add(b"[" if is_list else b"")
     for at, prompt in enumerate(found):
-        prompt = _cut(loaded, body, prompt)
+        prompt = _cut(body, prompt, length)
         total += len(prompt.ids)
         blocks.add(b"," if at else b"")
-        most = _max_tokens(loaded.max_model_len - len(prompt.ids), _wanted(loaded, body))
+        most = _max_tokens(length - len(prompt.ids), _wanted(loaded, body, length))
+        if not max(1, body.min_tokens or 0) <= most:
+            raise ServiceError("invalid_value", f"this leaves {most} tokens; ask for fewer", "min_tokens")
         write(blocks, loaded, body, prompt, f"{request_id}-{at}" if len(found) > 1 else request_id, most)
     blocks.add(b"]" if is_list else b"")
     return Answer(blocks.finish(), total, loaded.hash, headers=state.engines.headers(body.model, loaded))
@@ -129,17 +137,23 @@ class Frame(NamedTuple):
     Attributes:
         parts: what stands before, between and behind these three.
         wanted: how many tokens are to be made at most, if that is said.
+        least: how many at least.
+        length: how many ids the model takes.
     """
 
     parts: tuple[bytes, bytes, bytes, bytes]
     wanted: int | None
+    least: int
+    length: int
     headers: Trace
 
-    def fill(self, loaded: ServedTokenizer, request_id: str, ids: bytes, count: int) -> Answer:
-        """Return the answer about a prompt of so many ids."""
+    def fill(self, loaded: ServedTokenizer, request_id: str, ids: bytes, count: int) -> Answer | None:
+        """Return the answer about a prompt of so many ids, unless it has another form."""
         before, behind_id, behind_ids, behind = self.parts
-        left = b"%d" % _max_tokens(loaded.max_model_len - count, self.wanted)
-        body = b"".join((before, orjson.dumps(request_id), behind_id, ids, behind_ids, left, behind))
+        left = _max_tokens(self.length - count, self.wanted)
+        if count == 0 or left < self.least or left == _DEFAULT_TOKENS:
+            return None
+        body = b"".join((before, orjson.dumps(request_id), behind_id, ids, behind_ids, b"%d" % left, behind))
         return Answer([body], count, loaded.hash, headers=self.headers)
 
 
@@ -147,7 +161,7 @@ def frame(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> 
     """Return what is the same for all prompts that come with equal fields.
 
     Errors:
-        ``invalid_option``
+        ``invalid_option``, ``invalid_value``
     """
     refuse_unhonoured(body)
     blocks = Blocks()
@@ -157,12 +171,14 @@ def frame(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> 
     write(blocks, loaded, body, Prompt(WrittenIds(_GAP, 0)), gap, gap)
     before, behind_id, behind_ids, behind = b"".join(map(bytes, blocks.finish())).split(_GAP)
     parts = before, behind_id, behind_ids, behind
-    return Frame(parts, _wanted(loaded, body), engines.headers(body.model, loaded))
+    length = engines.length(body.model, loaded)
+    wanted, least = _wanted(loaded, body, length), max(1, body.min_tokens or 0)
+    return Frame(parts, wanted, least, length, engines.headers(body.model, loaded))
 
 
-def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Prompt:
+def _cut(body: GenerationFields, prompt: Prompt, most: int) -> Prompt:
     """Truncate a prompt as asked, and refuse what no model takes."""
-    most, kept = loaded.max_model_len, body.truncate_prompt_tokens
+    kept = body.truncate_prompt_tokens
     if kept is not None:
         if kept > most:
             raise ServiceError(
@@ -171,9 +187,10 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
                 "truncate_prompt_tokens",
             )
         size = len(prompt.ids)
-        keep = min(size, most if kept == -1 else kept)
-        side = body.truncation_side or loaded.tokenizer.settings.truncation_side
-        part = slice(size - keep, None) if side == "left" else slice(keep)
+        # One token is left for an answer, if some are asked for.
+        keep = min(size, most - bool(body.most_tokens()) if kept == -1 else kept)
+        # vLLM sets the side of its tokenizer, whatever the model says.
+        part = slice(keep) if body.truncation_side == "right" else slice(size - keep, None)
         assert not isinstance(prompt.ids, WrittenIds)
         prompt = Prompt(prompt.ids[part], None if prompt.spans is None else prompt.spans[part])
     if len(prompt.ids) == 0:
@@ -185,8 +202,10 @@ def _cut(loaded: ServedTokenizer, body: GenerationFields, prompt: Prompt) -> Pro
     return prompt
 
 
-def _wanted(loaded: ServedTokenizer, body: GenerationFields) -> int | None:
+def _wanted(loaded: ServedTokenizer, body: GenerationFields, length: int) -> int | None:
     wanted = body.most_tokens()
+    if wanted is not None and wanted > length:
+        raise ServiceError("invalid_value", f"{wanted} is more than the model's length ({length})", "max_tokens")
     return loaded.generation.get("max_new_tokens") if wanted is None else wanted
 
 
@@ -213,14 +232,13 @@ def _vllm(
     request_id: str | orjson.Fragment,
     most: int | orjson.Fragment,
 ) -> None:
-    params = sampling.params_of(loaded, body) | {
-        "max_tokens": most,
-        "output_kind": 1 if body.stream else 2,
-        "skip_clone": True,
-    }
+    params = sampling.params_of(loaded, body)
+    params |= sampling.of_vllm(body, params)
+    params |= {"output_kind": 1 if body.stream else 2, "skip_clone": True}
+    if most != _DEFAULT_TOKENS:
+        params["max_tokens"] = most
     if (logprobs := body.logprobs_wanted()) is not None:
         params["logprobs"] = logprobs
-    params |= sampling.constraints(body)
     blocks.add(orjson.dumps({"request_id": request_id})[:-1] + b',"token_ids":')
     blocks.add_json(prompt.ids)
     blocks.add(b',"token_offsets":')
@@ -235,7 +253,7 @@ def _vllm(
         "return_token_ids": None,
         "output_mode": "tokens",
         "stream": bool(body.stream),
-        "stream_options": sampling.copied(body, "stream_options"),
+        "stream_options": sampling.copied(body, "stream_options") if body.stream else None,
         "cache_salt": body.cache_salt,
         "priority": body.priority or 0,
         "kv_transfer_params": sampling.copied(body, "kv_transfer_params"),
@@ -256,8 +274,7 @@ def _sglang(
     if (body.n or 1) > 1:
         raise ServiceError("invalid_option", "one answer a request is rendered; leave n out", "n")
     params = sampling.params_of(loaded, body) | {"max_new_tokens": most}
-    for name in ("bad_words", "skip_reading_prefix_cache"):
-        del params[name]
+    del params["bad_words"]
     logprobs = body.logprobs_wanted()
     rest = {
         "sampling_params": params,

@@ -5,7 +5,7 @@ vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts un
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, FiniteFloat
 
@@ -32,7 +32,7 @@ class GenerationFields(RequestBody):
         None, ge=-1, description="Keep so many ids of the prompt; -1 is as many as the model takes."
     )
     truncation_side: Side | None = Field(
-        None, description="Keep the last ids (`left`) or the first (`right`); the default is the tokenizer's."
+        None, description="Keep the last ids (`left`, the default) or the first (`right`)."
     )
     return_token_offsets: bool | None = Field(None, description="Also return the span of each id in code points.")
     stream: bool | None = Field(None, description="Copied, and the engine's kind of output.")
@@ -59,6 +59,7 @@ class GenerationFields(RequestBody):
     skip_special_tokens: bool | None = None
     spaces_between_special_tokens: bool | None = None
     prompt_logprobs: Integer | None = None
+    echo: bool | None = Field(None, description="Asks for `prompt_logprobs` too, as many as for an answer.")
     logit_bias: dict[TokenId, FiniteFloat] | None = None
     allowed_token_ids: list[Integer] | None = None
     thinking_token_budget: Integer | None = None
@@ -72,6 +73,16 @@ class GenerationFields(RequestBody):
     prefix_ids: Any = Field(None, description="Refused.")
     new_from: Any = Field(None, description="Refused.")
     prompt_embeds: Any = Field(None, description="Refused.")
+
+    WRITES_EXTRA: ClassVar[bool] = False
+    """Whether ``extra_args`` are written if there are none."""
+
+    OTHERS: ClassVar[tuple[str, ...]] = ()
+    """Fields of other routes, which vLLM ignores here."""
+
+    def own(self) -> Self:
+        """Return the request without what vLLM ignores on its route."""
+        return self.model_copy(update=dict.fromkeys(self.OTHERS)) if self.OTHERS else self
 
     def most_tokens(self) -> int | None:
         """Return how many tokens the caller wants at most."""

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.registry.served import ServedTokenizer
 from service.routes.compat import openai_items
 from service.routes.compat.conversation import Conversation
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
@@ -48,7 +47,7 @@ class OpenaiRequest(RequestBody):
         None, description="Functions, and namespaces of them; a tool of any other type is not countable."
     )
     tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = Field(
-        None, description="The template's variable `tool_choice`, if there are tools."
+        None, description="Not looked at: templates do not get it."
     )
     reasoning: Object | None = Field(
         None, description="`effort` is the template's variable `reasoning_effort`, and `enable_thinking` if not `none`."
@@ -121,32 +120,25 @@ def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
     # All that a model would be given, the beginning of its turn included.
     loaded, settings = state.registry.of_model(body.model), state.settings
     uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
-    conversation, tools, variables = read(loaded, body, uncountable)
+    conversation, tools, variables = read(body, uncountable)
     continues, literals = openai_items.goes_on(body.input), state.engines.literals(body.model, loaded.name)
-    encoded = conversation.encode(loaded, settings, tools, variables, continues=continues, literals=literals)
+    ways: Any = {"continues": continues, "literals": literals, "form": "responses"}
+    encoded = conversation.encode(loaded, settings, tools, variables, **ways)
     tokens = len(encoded.ids)
     head = b'{"object":"response.input_tokens","input_tokens":%d' % tokens
     return counted(loaded, state.engines.headers(body.model, loaded), tokens, head, uncountable)
 
 
-def read(
-    loaded: ServedTokenizer, body: OpenaiRequest, uncountable: Uncountable
-) -> tuple[Conversation, list[Tool], Variables]:
+def read(body: OpenaiRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:
     """Return the conversation of a request, its tools and the variables of the template."""
     for name in STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
     conversation = openai_items.read(body.instructions, body.input, uncountable)
-    tools, templates = function_tools(body.tools, uncountable), loaded.tokenizer.settings
-    if "developer" not in templates.templates.get(templates.template_name(has_tools=bool(tools)), ""):
-        for turn in conversation.turns:
-            # A template that does not know this role would refuse it or, worse, leave it out.
-            turn.role = "system" if turn.role == "developer" else turn.role
+    tools = function_tools(body.tools, uncountable)
     variables = Variables(body.chat_template_kwargs)
     if isinstance(effort := (body.reasoning or {}).get("effort"), str):
         variables.set_effort(effort, "reasoning.effort")
-    if tools:
-        variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
     return conversation, tools, variables
 
 

@@ -62,7 +62,8 @@ def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> Non
         arguments = arguments_of(text_of(item, "arguments", place), f"{place}.arguments")
         if item.get("namespace") is not None:
             name = in_namespace(text_of(item, "namespace", place), name)
-        _assistant(conversation, place).call(text_of(item, "call_id", place), name, arguments, place)
+        given = arguments if isinstance(arguments, dict) else {}
+        _assistant(conversation, place).call(text_of(item, "call_id", place), name, given, place)
     elif kind == "function_call_output":
         id = text_of(item, "call_id", place)
         texts = texts_of(item.get("output"), f"{place}.output", _TEXTS, "a part", conversation.uncountable)

@@ -61,7 +61,7 @@ class PlainRender(Plain):
     def _answer(self, body: bytes, may_take_long: bool) -> Answer | None:
         state, chats = self._current.state, self._chats
         loaded, reference = state.registry.default, None
-        if not chats.takes(loaded, body, may_take_long):
+        if b'"documents"' in body or not chats.takes(loaded, body, may_take_long):
             return None
         options = chats.options(may_take_long)
         given = loaded.chats.render(body, reference, **options)
@@ -76,7 +76,7 @@ class PlainRender(Plain):
         ids, count, rest = given
         make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
         found = make(state.engines, loaded, rest)
-        if found is None or not 0 < count <= loaded.max_model_len:
+        if found is None:
             return None
         frame, own_id = found
         return frame.fill(loaded, f"chatcmpl-{self._sent_id or own_id or uuid4().hex}", ids, count)
@@ -88,6 +88,8 @@ class PlainRender(Plain):
             fields.truncate_prompt_tokens is not None
             or fields.return_token_offsets
             or fields.block_hashes is not None
+            or fields.echo
+            or getattr(fields, "tool_choice", None) not in (None, "none")
             or engines.literals(fields.model, loaded.name) == "engine"
         ):
             return None

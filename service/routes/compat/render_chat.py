@@ -7,11 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from fastapi import FastAPI
 from pydantic import Field
 
-from service.errors import ServiceError
+from service.errors import ServiceError, quote
 from service.http.response_json import Answer
 from service.routes.compat import generation, vllm
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
+from service.routes.compat.parts import object_of, text_of
 from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.variables import Variables
 from service.routes.json_route import post
@@ -31,7 +32,7 @@ class VllmRenderChatRequest(GenerationFields):
     messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
     tool_choice: Annotated[Choice | Object | None, LEFT_TO_RIGHT] = Field(
-        None, description="The template's variable `tool_choice`, if there are tools."
+        None, description="Checked; templates do not get it."
     )
     reasoning_effort: Effort | None = Field(
         None, description="The template's variable, and `enable_thinking` if the caller does not set that."
@@ -71,7 +72,10 @@ class VllmRenderChatRequest(GenerationFields):
 
     def logprobs_wanted(self) -> int | None:
         """Return how many alternatives there are to be, if any are."""
-        return (self.top_logprobs or 0) if self.logprobs else None
+        asked = self.top_logprobs or 0
+        if asked < -1 or (asked and not self.logprobs):
+            raise ServiceError("invalid_value", "this is at least -1, and goes with logprobs", "top_logprobs")
+        return asked if self.logprobs else None
 
 
 def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str = "") -> Answer:
@@ -84,17 +88,41 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
             "continue_final_message",
         )
     loaded = state.registry.of_model(body.model)
-    variables = Variables(generation.variables_of(body.chat_template_kwargs))
+    variables = Variables(body.chat_template_kwargs)
     if body.reasoning_effort is not None:
         variables.set_effort(body.reasoning_effort, "reasoning_effort")
-    if body.tools:
-        variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
-    encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, documents=body.documents)
+    if body.echo and body.prompt_logprobs is None:
+        body = body.model_copy(update={"prompt_logprobs": body.top_logprobs or 0})
+    _check_tools(body)
+    documents = _documents(body.documents)
+    encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, form="render", documents=documents)
     spans: Any = encoded.spans if body.return_token_offsets else None
     ids = encoded.ids
     if body.add_special_tokens:
         ids, spans = vllm.framed(loaded, ids, spans, len(encoded.rendered.text))
     return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
+
+
+def _check_tools(body: VllmRenderChatRequest) -> None:
+    """Refuse a choice among tools that are not there."""
+    if body.tools == []:
+        raise ServiceError("invalid_value", "send at least one tool, or leave tools out", "tools")
+    choice = body.tool_choice
+    if choice in (None, "none"):
+        return
+    if body.tools is None:
+        raise ServiceError("invalid_option", "this goes with tools; send them, or leave this out", "tool_choice")
+    if isinstance(choice, dict):
+        name = text_of(object_of(choice.get("function"), "tool_choice.function"), "name", "tool_choice.function")
+        if all((tool.get("function") or {}).get("name") != name for tool in body.tools):
+            raise ServiceError("invalid_option", f"no tool is named {quote(name)}", "tool_choice")
+
+
+def _documents(documents: list[Object] | None) -> list[Object] | None:
+    for at, document in enumerate(documents or ()):
+        for name in document:
+            text_of(document, name, f"documents[{at}]")
+    return documents
 
 
 def mount(app: FastAPI, state: State) -> None:

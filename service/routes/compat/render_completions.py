@@ -32,7 +32,7 @@ class VllmRenderCompletionRequest(GenerationFields):
         description="A text, ids, or a list of either. Literals of special tokens in texts become tokens."
     )
     add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
-    max_tokens: int | None = Field(None, ge=0, description="16 by default; null is no bound but the model's.")
+    max_tokens: int | None = Field(None, ge=0, description="16 by default.")
     logprobs: Integer | None = None
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -52,7 +52,7 @@ class VllmRenderCompletionRequest(GenerationFields):
 
     def most_tokens(self) -> int | None:
         """Return what is asked for, or OpenAI's default."""
-        return self.max_tokens if "max_tokens" in self.model_fields_set else _MAX_TOKENS
+        return _MAX_TOKENS if self.max_tokens is None else self.max_tokens
 
     def logprobs_wanted(self) -> int | None:
         """Return how many alternatives there are to be, if any are."""
@@ -66,6 +66,15 @@ class GenerateRequests(RootModel[list[GenerateRequest]]):
 def vllm_render_completions(state: State, body: VllmRenderCompletionRequest, request_id: str = "") -> Answer:
     """Turn prompts into what an engine generates from, as vLLM's `/v1/completions/render`."""
     generation.refuse_unhonoured(body)
+    if body.logprobs is not None and body.logprobs < -1:
+        raise ServiceError("invalid_value", "this is at least -1", "logprobs")
+    if body.echo:
+        body = body.model_copy(
+            update={
+                "prompt_logprobs": body.logprobs if body.prompt_logprobs is None else body.prompt_logprobs,
+                "max_tokens": 1 if body.max_tokens == 0 else body.max_tokens,
+            }
+        )
     loaded = state.registry.of_model(body.model)
     prompt: Any = body.prompt
     if prompt == []:

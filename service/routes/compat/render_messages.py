@@ -7,19 +7,20 @@ from typing import ClassVar
 from fastapi import FastAPI
 from pydantic import Field
 
+from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic, generation, vllm
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields
-from service.routes.compat.parts import Uncountable
-from service.routes.compat.variables import FIELD
+from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.requests import Example, list_of, narrow
 from service.state import State
 
 PATH = "/v1/messages/render"
+_LEAST_BUDGET = 1024
 
 
 class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
@@ -28,6 +29,14 @@ class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_tokens: int = Field(ge=0, description="The most tokens of the answer.")
     stop_sequences: list[str] | None = Field(None, description="The engine's `stop`.")
+
+    OTHERS: ClassVar[tuple[str, ...]] = (
+        *("n", "presence_penalty", "frequency_penalty", "repetition_penalty", "min_p", "seed", "stop", "bad_words"),
+        *("stop_token_ids", "min_tokens", "ignore_eos", "include_stop_str_in_output", "skip_special_tokens", "echo"),
+        *("spaces_between_special_tokens", "prompt_logprobs", "logit_bias", "allowed_token_ids", "priority"),
+        *("thinking_token_budget", "structured_outputs", "response_format", "truncate_prompt_tokens"),
+        *("truncation_side", "return_token_offsets", "stream_options"),
+    )
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a message": Example(
@@ -46,19 +55,34 @@ class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
 
 def vllm_render_messages(state: State, body: VllmRenderMessagesRequest, request_id: str = "") -> Answer:
     """Render Anthropic's messages, as vLLM's `/v1/messages/render`; the last message is never continued."""
+    body = body.own()
     generation.refuse_unhonoured(body)
     loaded = state.registry.of_model(body.model)
-    body = body.model_copy(update={FIELD: generation.variables_of(body.chat_template_kwargs)})
     conversation, tools, variables = anthropic.read(body, Uncountable(skip=False))
     literals = state.engines.literals(body.model, loaded.name)
-    encoded = conversation.encode(loaded, state.settings, tools, variables, literals=literals)
+    encoded = conversation.encode(loaded, state.settings, tools, variables, literals=literals, folds="refused")
     spans = encoded.spans if body.return_token_offsets else None
     if body.stop_sequences:
         body = body.model_copy(update={"stop": body.stop_sequences})
-    budget = (body.thinking or {}).get("budget_tokens")
-    if (body.thinking or {}).get("type") == "enabled" and isinstance(budget, int):
-        body = body.model_copy(update={"thinking_token_budget": budget})
+    if (body.thinking or {}).get("type") == "enabled":
+        body = body.model_copy(update={"thinking_token_budget": _budget(body)})
+    if body.stream:
+        body = body.model_copy(
+            update={"stream_options": dict.fromkeys(("include_usage", "continuous_usage_stats"), True)}
+        )
+    if (form := (body.output_config or {}).get("format")) is not None:
+        schema = {"schema": object_of(form, "output_config.format").get("schema")}
+        body = body.model_copy(update={"response_format": {"type": "json_schema", "json_schema": schema}})
     return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"chatcmpl-{request_id}")
+
+
+def _budget(body: VllmRenderMessagesRequest) -> int:
+    budget = (body.thinking or {}).get("budget_tokens")
+    if type(budget) is not int or not _LEAST_BUDGET <= budget < body.max_tokens:
+        raise ServiceError(
+            "invalid_value", f"this is at least {_LEAST_BUDGET}, and less than max_tokens", "thinking.budget_tokens"
+        )
+    return budget
 
 
 def mount(app: FastAPI, state: State) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from fastapi import FastAPI
 from pydantic import Field
 
+from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, openai, openai_items, vllm
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
-from service.routes.compat.parts import Uncountable
-from service.routes.compat.variables import FIELD
+from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.requests import Example, either, list_of, narrow
@@ -29,6 +29,18 @@ class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_output_tokens: int | None = Field(None, ge=0)
     top_logprobs: Integer | None = None
+    include: list[str] | None = Field(None, description="`message.output_text.logprobs` asks for `top_logprobs`.")
+    text: Object | None = Field(None, description="Its `format` is the form of the output.")
+    truncation: Literal["auto", "disabled"] | None = Field(
+        "disabled", description="`auto` cuts a prompt that is too long."
+    )
+
+    WRITES_EXTRA: ClassVar[bool] = True
+    OTHERS: ClassVar[tuple[str, ...]] = (
+        *("n", "min_tokens", "prompt_logprobs", "allowed_token_ids", "bad_words", "thinking_token_budget", "echo"),
+        *("spaces_between_special_tokens", "response_format", "truncate_prompt_tokens", "truncation_side"),
+        *("return_token_offsets", "stream_options"),
+    )
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "a text": Example("what an engine generates from", {"input": "Tell me a joke."}),
@@ -41,7 +53,7 @@ class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
 
     def logprobs_wanted(self) -> int | None:
         """Return how many alternatives there are to be, if any are."""
-        return self.top_logprobs
+        return self.top_logprobs or 0 if "message.output_text.logprobs" in (self.include or ()) else None
 
 
 def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -54,13 +66,24 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request_id: str = "") -> Answer:
     """Render OpenAI's input items, as vLLM's `/v1/responses/render`."""
+    body = body.own()
     generation.refuse_unhonoured(body)
+    if (form := (body.text or {}).get("format")) is not None:
+        if body.structured_outputs is not None:
+            raise ServiceError(
+                "invalid_option", "say text.format or structured_outputs, not both", "structured_outputs"
+            )
+        own = object_of(form, "text.format")
+        wanted = {"type": own.get("type"), "json_schema": own} if own.get("type") == "json_schema" else own
+        body = body.model_copy(update={"response_format": wanted})
+    cut = None if body.truncation == "disabled" else -1
+    body = body.model_copy(update={"truncate_prompt_tokens": cut, "stop": body.stop or None})
     loaded = state.registry.of_model(body.model)
-    body = body.model_copy(update={FIELD: generation.variables_of(body.chat_template_kwargs)})
-    conversation, tools, variables = openai.read(loaded, body, Uncountable(skip=False))
+    conversation, tools, variables = openai.read(body, Uncountable(skip=False))
     literals = state.engines.literals(body.model, loaded.name)
     continues = openai_items.goes_on(body.input)
-    encoded = conversation.encode(loaded, state.settings, tools, variables, continues=continues, literals=literals)
+    ways: Any = {"continues": continues, "literals": literals, "form": "responses", "folds": "none"}
+    encoded = conversation.encode(loaded, state.settings, tools, variables, **ways)
     spans = encoded.spans if body.return_token_offsets else None
     return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"resp_{request_id}")
 

@@ -156,7 +156,7 @@ def tokenize_chat(state: State, loaded: ServedTokenizer, body: SglangTokenizeReq
         variables.set_effort(body.reasoning_effort, "reasoning_effort")
     if body.tools:
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
-    ids = vllm.encode_chat(state, loaded, body, messages, variables).ids
+    ids = vllm.encode_chat(state, loaded, body, messages, variables, form="render").ids
     row = vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids
     return _answer(loaded, state.engines.headers(body.model, loaded), [row], many=False)
 

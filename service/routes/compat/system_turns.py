@@ -35,8 +35,10 @@ def folded(turns: Sequence[Turn], writes: Callable[[Sequence[Object]], bool]) ->
         return kept
     texts = [text for turn in moved for text in turn.texts]
     if leading is None:
-        return [replace(moved[0], texts=texts), *kept]
-    return [replace(leading, texts=[*leading.texts, *texts]), *kept[1:]]
+        return [replace(moved[0], texts=texts, joint="\n" if moved[0].joint is None else moved[0].joint), *kept]
+    # One text: a template may read only the first part of a system message.
+    joint = "\n" if leading.joint is None else leading.joint
+    return [replace(leading, texts=[*leading.texts, *texts], joint=joint), *kept[1:]]
 
 
 def _example(leading: Turn | None, role: str, before: str) -> list[Object]:

@@ -8,6 +8,9 @@ from service.schemas.fields import Object
 
 FIELD = "chat_template_kwargs"
 
+_OVERLAID = ("add_generation_prompt", "continue_final_message")
+"""Variables that the request's own fields set, in vLLM also where these are left out."""
+
 
 class Variables:
     """The variables of one rendering, each with the field that set it.
@@ -17,7 +20,7 @@ class Variables:
     """
 
     def __init__(self, sent: Object | None) -> None:
-        self.values: Object = dict(sent or {})
+        self.values: Object = {name: value for name, value in (sent or {}).items() if name not in _OVERLAID}
         self._places: dict[str, str] = {}
 
     def set(self, name: str, value: Any, place: str) -> None:

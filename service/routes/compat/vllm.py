@@ -23,7 +23,7 @@ from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
 from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
 from service.state import State
-from tokenizer_core import EncodedChat
+from tokenizer_core import EncodedChat, MessageForm
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -161,6 +161,7 @@ def encode_chat(
     chat: list[Object],
     variables: Variables,
     *,
+    form: MessageForm,
     documents: list[Object] | None = None,
 ) -> EncodedChat:
     """Encode a chat; unlike in vLLM, nothing that its fields hold becomes a control token, unless a setting says so.
@@ -177,6 +178,7 @@ def encode_chat(
             state.settings,
             args_field=FIELD,
             literals=state.engines.literals(body.model, loaded.name),
+            form=form,
             tools=vllm_messages.read_tools(body.tools),
             documents=documents,
             add_generation_prompt=not continues if begins is None else begins,
@@ -200,8 +202,10 @@ def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None, end: i
 
 
 def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object]) -> Ids:
+    variables = Variables(body.chat_template_kwargs)
+
     def encode(messages: list[Object], options: ChatFields) -> Ids:
-        ids = encode_chat(state, loaded, options, messages, Variables(body.chat_template_kwargs)).ids
+        ids = encode_chat(state, loaded, options, messages, variables, form="tokenize").ids
         return framed(loaded, ids)[0] if body.add_special_tokens else ids
 
     whole = encode(chat, body)
@@ -215,7 +219,7 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
 
 
 def _answer(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
-    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), loaded.max_model_len)
+    head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), state.engines.length(body.model, loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
     headers = state.engines.headers(body.model, loaded)
     return prompts.written(loaded, headers, len(ids), head, ids, b',"token_strs":', strings, b"}")

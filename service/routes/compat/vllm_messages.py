@@ -1,4 +1,4 @@
-"""vLLM's messages and tools as it gives them to templates; clients send OpenAI's form, which few templates can read."""
+"""vLLM's messages and tools: what is wrong, by its place. The kernel gives them the form that templates read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from service.errors import ServiceError
+from service.errors import ServiceError, quote
+from service.routes.compat.anthropic_blocks import BILLING_HEADER
 from service.routes.compat.parts import object_of, text_of_part
 from service.routes.compat.tools import arguments_of, function, refuse_many_arguments
 from service.schemas.fields import Object
@@ -14,14 +15,16 @@ from service.schemas.fields import Object
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}
 """The parts that are text, and the field that has it."""
 
+_SILENT = ("assistant", "function")
+"""The roles whose content may be null."""
+
+_STRINGS = ("name", "task", "tool_call_id")
 _REQUIRED = "this field is required"
 _PART = re.compile(r"messages\[(\d+)\]\.content\[(\d+)\]\.text")
 
 
 def read(messages: Sequence[Object]) -> list[Object]:
-    """Return messages as vLLM has them before it gives them the form that the template wants.
-
-    All content is text parts. The arguments of calls, which come as JSON in strings, are objects.
+    """Check messages, and return them with text parts and objects as the arguments of calls.
 
     Errors:
         ``invalid_option`` for a part that is not text, by its type; ``missing_field``, ``invalid_type``,
@@ -46,7 +49,7 @@ def sent(path: str, messages: Sequence[Object]) -> str:
 
 
 def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
-    """Return tools with the fields that a template is given, in their order; a description that is not sent is null.
+    """Check tools.
 
     Errors:
         ``missing_field``, ``invalid_type``
@@ -56,36 +59,41 @@ def read_tools(tools: Sequence[Object] | None) -> list[Object] | None:
 
 def _message(message: Object, calls: Sequence[Object], place: str) -> Object:
     """Return one message; ``calls`` are its checked calls."""
-    if not isinstance(message.get("role"), str):
+    role = message.get("role")
+    if not isinstance(role, str):
         # Most templates would leave the message out without a word.
         code, wrong = ("invalid_type", "this must be a string") if "role" in message else ("missing_field", _REQUIRED)
         raise ServiceError(code, wrong, f"{place}.role")
-    texts = _texts(message.get("content"), f"{place}.content")
-    given = {**message, "content": [{"type": "text", "text": text} for text in texts]}
-    if message.get("role") == "assistant":
-        # An empty list goes too: some templates take its first call without looking.
-        given.pop("tool_calls", None)
-    if calls:
-        given["tool_calls"] = [
-            {**call, "function": {**call["function"], "arguments": _arguments(call["function"], f"{here}.arguments")}}
-            for here, call in ((f"{place}.tool_calls[{at}].function", call) for at, call in enumerate(calls))
-        ]
+    for name in _STRINGS:
+        if not isinstance(message.get(name, ""), str if name != "tool_call_id" else str | None):
+            raise ServiceError("invalid_type", "this must be a string", f"{place}.{name}")
+    if "content" in message and message["content"] is None and role not in _SILENT:
+        raise ServiceError("invalid_type", "this must be a string or a list", f"{place}.content")
+    given = {**message, "tool_calls": [_call(call, f"{place}.tool_calls[{at}]") for at, call in enumerate(calls)]}
+    if message.get("content") is not None:
+        given["content"] = _content(message["content"], f"{place}.content")
+        if role == "system":
+            given["content"] = _without_header(given["content"])
     return given
 
 
-def _texts(content: Any, place: str) -> list[str]:
-    """Return the texts of a message; content that is not there has none."""
-    if content is None:
-        return []
+def _content(content: Any, place: str) -> Any:
+    """Return a text, or text parts with the fields that are the caller's own."""
     if isinstance(content, str):
-        return [content]
+        return content
     if not isinstance(content, list):
         raise ServiceError("invalid_type", "this must be a string or a list", place)
-    # A string is not a part here, though vLLM takes it: a million of them, in 3 MB, would become as many objects.
-    return [
-        text_of_part(object_of(part, f"{place}[{index}]"), f"{place}[{index}]", _TEXTS, "a part")
-        for index, part in enumerate(content)
-    ]
+    # A string is not a part here: a million of them, in 3 MB, would become as many objects.
+    parts = [(object_of(part, f"{place}[{at}]"), f"{place}[{at}]") for at, part in enumerate(content)]
+    return [{**part, "type": "text", "text": text_of_part(part, here, _TEXTS, "a part")} for part, here in parts]
+
+
+def _without_header(content: Any) -> Any:
+    """Take away the line that Claude Code begins a system text with, as vLLM does."""
+    if isinstance(content, str):
+        return content.partition("\n")[2] if content.startswith(BILLING_HEADER) else content
+    texts = [{**part, "text": _without_header(part["text"])} for part in content]
+    return [new for part, new in zip(content, texts, strict=True) if new["text"] or not part["text"]]
 
 
 def _calls(message: Object, place: str) -> list[Object]:
@@ -100,13 +108,15 @@ def _calls(message: Object, place: str) -> list[Object]:
     return calls
 
 
-def _arguments(function: Object, place: str) -> Object:
-    """Return the arguments of a call; what is not an object counts as none."""
-    given = function.get("arguments")
-    parsed = arguments_of(given, place) if isinstance(given, str) else given
-    return parsed if isinstance(parsed, dict) else {}
+def _call(call: Object, place: str) -> Object:
+    """Return a call with its arguments as an object; what is none counts as an empty one."""
+    function, given = call["function"], call["function"].get("arguments")
+    parsed = arguments_of(given, f"{place}.function.arguments") if isinstance(given, str) else given
+    return {**call, "function": {**function, "arguments": parsed if isinstance(parsed, dict) else {}}}
 
 
 def _tool(tool: Object, place: str) -> Object:
     described = function(object_of(tool.get("function"), f"{place}.function"), f"{place}.function")
-    return {"type": tool.get("type", "function"), "function": described}
+    if (kind := tool.get("type", "function")) != "function":
+        raise ServiceError("invalid_value", f"{quote(kind)} is no type of tool; send function", f"{place}.type")
+    return {**tool, "function": described}

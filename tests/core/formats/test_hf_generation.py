@@ -59,3 +59,37 @@ def test_settings_hold_json_text_by_key() -> None:
     for wrong in ((("temperature", "{"),), (("temperature",),), (("temperature", 1),)):
         with pytest.raises(InvalidOption):
             Settings(generation=wrong)  # type: ignore[arg-type]
+
+
+LENGTHS: list[tuple[dict[str, Any], int | None, int | None]] = [
+    ({"max_position_embeddings": 40960}, 131_072, 40_960),
+    ({"max_position_embeddings": 40960}, 512, 512),
+    ({"max_position_embeddings": 40960}, None, 40_960),
+    ({}, 131_072, 131_072),
+    ({"text_config": {"max_position_embeddings": 300}, "max_position_embeddings": 9}, None, 300),
+    ({"n_positions": 1024}, None, 1024),
+    ({"max_position_embeddings": 100, "rope_scaling": {"rope_type": "linear", "factor": 4.0}}, None, 400),
+    ({"max_position_embeddings": 400, "rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, None, 400),
+    (
+        {
+            "max_position_embeddings": 131_072,
+            "original_max_position_embeddings": 4096,
+            "rope_scaling": {"type": "longrope"},
+        },
+        None,
+        4096,
+    ),
+    ({"max_position_embeddings": "many"}, None, None),
+]
+
+
+@pytest.mark.parametrize(("config", "said", "length"), LENGTHS)
+def test_the_length_of_a_model_is_that_of_vllm(
+    tmp_path: Path, config: dict[str, Any], said: int | None, length: int | None
+) -> None:
+    own = {} if said is None else {"tokenizer_config__json": {"model_max_length": said}}
+    parts = hf_json.read(write(tmp_path / "model", document(), config__json=config, **own))
+    assert parts.settings.model_length == length
+    assert parts.settings.model_max_length == said
+    artifact.write(parts, tmp_path / "artifact")
+    assert Tokenizer.open(tmp_path / "artifact").settings.model_length == length

@@ -85,6 +85,17 @@ def test_a_right_engine_has_no_difference(
     assert "engine_unreachable" in capsys.readouterr().err
 
 
+def needing_flags(body: dict[str, Any]) -> dict[str, Any]:
+    """vLLM refuses the default choice of tools without ``--enable-auto-tool-choice``."""
+    return {} if "tools" in body and body.get("tool_choice") != "none" else body
+
+
+def test_no_flag_of_the_engine_is_needed(client: TestClient, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with engine(client, needing_flags) as url:
+        status, report = verified(capsys, "-t", str(path), "--engine", url, "--route", "render")
+    assert (status, report["differences"]) == (0, [])
+
+
 def doubled(answer: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "tokens": [answer["tokens"][0], *answer["tokens"]]}
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -267,6 +268,25 @@ def test_limits_count_for_answers_at_once(make_client: MakeClient, limit: dict[s
             await caller.leave()
 
     asyncio.run(story())
+
+
+def test_an_error_of_the_fast_path_is_counted_and_logged_and_its_route_answers(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client()
+    app: Any = client.app
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("a text of the caller")
+
+    fast, slow = (asyncio.run(told(app, [request()], at_once=at_once))[0] for at_once in (True, False))
+    monkeypatch.setattr(app.fast_paths[b"/encode"], "_plain", SimpleNamespace(for_request=fail))
+    assert asyncio.run(told(app, [request()], at_once=True))[0] == fast == slow
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "the fast path of /encode failed with ZeroDivisionError; its route answers"
+    ]
+    metric = 'tokd_fast_path_failures_total{error="ZeroDivisionError",route="/encode"} 1.0'
+    assert metric in client.get("/metrics").text
 
 
 def test_a_small_body_that_is_larger_than_a_body_may_be_is_refused(make_client: MakeClient) -> None:

@@ -17,13 +17,13 @@ def counting(make_client: MakeClient, framed: Tokenizer, tmp_path_factory: pytes
     paths = {}
     for name, template in (
         ("tools", TEMPLATE),
-        ("knowing", TEMPLATE + "{# developer #}"),
+        ("knowing", TEMPLATE + "{# 'developer' #}"),
         ("mute", "{{ messages[0].content }}"),
     ):
         paths[name] = tmp_path_factory.mktemp("counting") / name
         framed.with_template(template).save(paths[name])
     parts = framed.with_template(TEMPLATE).parts
-    named = replace(parts.settings, named_templates=(("tool_use", "{# developer #}" + TEMPLATE),))
+    named = replace(parts.settings, named_templates=(("tool_use", "{# 'developer' #}" + TEMPLATE),))
     paths["two"] = tmp_path_factory.mktemp("counting") / "two"
     Tokenizer(replace(parts, settings=named)).save(paths["two"])
     return make_client(artifacts=tuple(map(str, paths.values())), models=("gpt-x=tools", "claude-x=tools"))

@@ -54,7 +54,8 @@ def test_system_messages_are_folded_where_the_template_does_not_write_them(foldi
     assert ask(folding, ANTHROPIC, model=model, messages=blocks) == count(folding, model, hoisted)
     joined = [{"role": "system", "content": "be brief\nuse tools"}, USER]
     items = [{"role": "developer", "content": "use tools"}, USER]
-    assert ask(folding, OPENAI, model=model, instructions="be brief", input=items) == count(folding, model, joined)
+    merged = [{"role": "system", "content": "be brief\n\nuse tools"}, USER]
+    assert ask(folding, OPENAI, model=model, instructions="be brief", input=items) == count(folding, model, merged)
     assert ask(folding, OPENAI, model=model, instructions="be brief", input=[USER, INLINE]) == count(
         folding, model, joined
     )

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use super::raise::{exception, invalid_option, run};
 use super::rendering::PyRendering;
 use crate::error::{Code, Error};
-use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, Template, Written};
+use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Template, Written};
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
@@ -38,7 +38,7 @@ impl PyTemplate {
 
     #[getter]
     fn loops_over_parts(&self) -> bool {
-        self.0.loops_over_parts
+        self.0.part_loops.any
     }
 
     #[getter]
@@ -72,7 +72,7 @@ impl PyTemplate {
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
         messages, *, now=None, specials=Vec::new(), tools=None, documents=None, arguments=None,
-        add_generation_prompt=false, continue_final_message=false, content_format="sent", before=(0, 0), most=None
+        add_generation_prompt=false, continue_final_message=false, content_format="sent", form="sent", before=(0, 0), most=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render(
@@ -87,6 +87,7 @@ impl PyTemplate {
         add_generation_prompt: bool,
         continue_final_message: bool,
         content_format: &str,
+        form: &str,
         before: (u32, u64),
         most: Option<u64>,
     ) -> PyResult<PyRendering> {
@@ -103,6 +104,7 @@ impl PyTemplate {
             add_generation_prompt,
             continue_final_message,
             content_format: content_format_of(py, content_format)?,
+            form: form_of(py, form)?,
             most,
             before: Before { chats: before.0, left: before.1 },
             ..Chat::default()
@@ -123,6 +125,19 @@ pub fn content_format_of(py: Python<'_>, name: &str) -> PyResult<ContentFormat> 
         other => {
             let message = format!("content_format is \"sent\", \"auto\", \"string\" or \"parts\", not {other:?}");
             Err(invalid_option(py, message, "content_format"))
+        }
+    }
+}
+
+fn form_of(py: Python<'_>, name: &str) -> PyResult<MessageForm> {
+    match name {
+        "sent" => Ok(MessageForm::Sent),
+        "tokenize" => Ok(MessageForm::Tokenize),
+        "render" => Ok(MessageForm::Render),
+        "responses" => Ok(MessageForm::Responses),
+        other => {
+            let message = format!("form is \"sent\", \"tokenize\", \"render\" or \"responses\", not {other:?}");
+            Err(invalid_option(py, message, "form"))
         }
     }
 }

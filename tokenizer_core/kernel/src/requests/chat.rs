@@ -10,7 +10,7 @@ use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
 use crate::output::count::Count;
 use crate::template::plain::{Plain, is_empty, not_plain};
-use crate::template::{Chat, Clock, ContentFormat, Failure, Kind, Sent, Template};
+use crate::template::{Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Sent, Template};
 
 /// The kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +73,20 @@ impl<'a> ChatRequest<'a> {
     pub fn read(body: &'a [u8], route: ChatRoute, format: ContentFormat, max_items: usize) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
         let is_vllm = matches!(route, ChatRoute::Tokenize | ChatRoute::Render);
-        let sent = if is_vllm { Sent::Vllm } else { Sent::Native };
+        let form = match route {
+            ChatRoute::Tokenize => MessageForm::Tokenize,
+            ChatRoute::Render => MessageForm::Render,
+            ChatRoute::Encode | ChatRoute::Count => MessageForm::Sent,
+        };
         let mut request = Self {
             route,
-            chat: Chat { sent, add_generation_prompt: is_vllm, content_format: format, ..Chat::default() },
+            chat: Chat {
+                sent: Sent::Raw,
+                form,
+                add_generation_prompt: is_vllm,
+                content_format: format,
+                ..Chat::default()
+            },
             tokenizer: None,
             fields: vec![ReturnField::Ids, ReturnField::Count],
             variables: VllmVariables::default(),
@@ -167,10 +177,6 @@ impl<'a> ChatRequest<'a> {
                 self.chat.documents = scanner.skip_or_null()?;
                 Some(9)
             }
-            "tool_choice" if renders => {
-                self.variables.tool_choice = scanner.plain_string_or_null()?;
-                Some(10)
-            }
             _ if renders => {
                 let value = scanner.skip_any()?;
                 self.keep(key, value);
@@ -222,9 +228,10 @@ impl<'a> ChatRequest<'a> {
         clock: &Clock,
         most: Option<u64>,
     ) -> Result<Plain, Box<Failure>> {
-        let has_tools = self.chat.tools.is_some_and(|tools| !is_empty(tools));
         let variables = match self.route {
-            ChatRoute::Render => self.variables.json(has_tools).ok_or_else(not_plain)?,
+            // An empty list of tools is refused there.
+            ChatRoute::Render if self.chat.tools.is_some_and(is_empty) => return Err(not_plain()),
+            ChatRoute::Render => self.variables.json().ok_or_else(not_plain)?,
             _ => self.variables.unchanged(),
         };
         // Together with these variables, which may be made here.

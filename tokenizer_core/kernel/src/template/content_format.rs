@@ -57,6 +57,7 @@ pub type Found = [OnceNonZeroUsize; PROBED.len()];
 const READS_STRINGS: usize = 2;
 const TAKES_PARTS: usize = 4;
 const READS_STRING_PARTS: usize = 8;
+const WRITES: usize = 16;
 
 impl Template {
     /// Whether a role's messages are written if their content is a string, as by all templates but a few.
@@ -69,12 +70,26 @@ impl Template {
     /// as it is or only its first part.
     pub fn takes_parts(&self, role: &str) -> bool {
         // As in vLLM: most templates that loop over parts do not do so for results of tools.
-        role != "tool" && self.found(role).map_or(self.loops_over_parts, |found| found & TAKES_PARTS != 0)
+        role != "tool" && self.found(role).map_or(self.part_loops.any, |found| found & TAKES_PARTS != 0)
     }
 
     /// Whether strings are taken as parts of the content of a probed role's messages.
     pub fn reads_string_parts(&self, role: &str) -> bool {
         self.found(role).is_some_and(|found| found & READS_STRING_PARTS != 0)
+    }
+
+    /// Whether a probed role's messages are written at all.
+    pub fn writes(&self, role: &str) -> bool {
+        self.found(role).is_none_or(|found| found & WRITES != 0)
+    }
+
+    /// Whether vLLM hands on parts: what it finds in the template, unless the format is set.
+    pub(super) fn vllm_parts(&self, format: ContentFormat) -> bool {
+        match format {
+            ContentFormat::Parts => true,
+            ContentFormat::String => false,
+            ContentFormat::Sent | ContentFormat::Auto => self.part_loops.found_by_vllm,
+        }
     }
 
     fn found(&self, role: &str) -> Option<usize> {
@@ -83,6 +98,7 @@ impl Template {
             let bits = usize::from(self.probe_strings(role)) * READS_STRINGS;
             let bits = bits + usize::from(self.probe_parts(role)) * TAKES_PARTS;
             let bits = bits + usize::from(self.works(role, STRINGS)) * READS_STRING_PARTS;
+            let bits = bits + usize::from(self.works(role, STRING) || self.works(role, ONE)) * WRITES;
             std::num::NonZeroUsize::MIN.saturating_add(bits)
         });
         Some(found.get())
@@ -93,10 +109,9 @@ impl Template {
     }
 
     fn probe_parts(&self, role: &str) -> bool {
-        let likely =
-            if self.loops_over_parts { [(TWO, true), (STRING, false)] } else { [(STRING, false), (TWO, true)] };
+        let likely = if self.part_loops.any { [(TWO, true), (STRING, false)] } else { [(STRING, false), (TWO, true)] };
         let found = likely.into_iter().chain([(ONE, true)]).find(|(probe, _)| self.works(role, *probe));
-        found.map_or(self.loops_over_parts, |(_, parts)| parts)
+        found.map_or(self.part_loops.any, |(_, parts)| parts)
     }
 
     /// Whether the template writes the text of a message with this content, and writes it as text.
@@ -132,7 +147,7 @@ impl Template {
             }
             Some(Value::List(parts)) if format == ContentFormat::String || (is_auto && !self.takes_parts(role)) => {
                 // vLLM leaves empty texts out, but keeps them in results of tools where the template loops over parts.
-                joined(&parts.values, role == "tool" && self.loops_over_parts, places, at)
+                joined(&parts.values, role == "tool" && self.part_loops.any, places, at)
             }
             _ => None,
         };

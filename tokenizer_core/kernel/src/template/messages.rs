@@ -83,7 +83,7 @@ pub fn as_parts<'t>(text: &Text<'t>, budget: &Budget) -> Result<Value<'t>> {
     Value::list(vec![Value::Dict(Dict::of(part, budget)?)], budget)
 }
 
-fn text_of_part<'v, 't>(part: &'v Value<'t>) -> Option<&'v Text<'t>> {
+pub fn text_of_part<'v, 't>(part: &'v Value<'t>) -> Option<&'v Text<'t>> {
     let Value::Dict(part) = part else { return None };
     match (part.get_str("type")?.as_str()?, part.get_str("text")?) {
         ("text", Value::Str(text)) => Some(text),
@@ -103,6 +103,7 @@ pub fn fields<'v, 't>(message: &'v Value<'t>) -> Option<&'v Rc<Dict<'t>>> {
 pub fn unusual(messages: &[Value<'_>]) -> Option<String> {
     messages.iter().enumerate().find_map(|(at, message)| {
         let get = |field| fields(message).and_then(|fields| fields.get_str(field));
+        let at = fields(message).and_then(|fields| fields.message()).unwrap_or(at as u32);
         if !matches!(get("role"), Some(Value::Str(_))) {
             return Some(format!("messages[{at}].role"));
         }

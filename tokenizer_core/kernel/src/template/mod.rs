@@ -17,6 +17,7 @@ pub mod clock;
 mod compare;
 pub mod content_format;
 mod continuing;
+mod developer;
 mod dict;
 mod eval;
 mod expressions;
@@ -36,6 +37,7 @@ mod number_filters;
 mod objects;
 mod operands;
 mod parser;
+mod part_loops;
 mod places;
 pub mod plain;
 pub mod reading;
@@ -64,6 +66,7 @@ pub use plain::Sent;
 pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
 pub use run::Turn;
+pub use vllm_form::MessageForm;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use super::budget::Budget;
 use super::clock::Clock;
 use super::compare::truth;
 use super::failure::{Failure, Kind, Result};
@@ -13,7 +12,7 @@ use super::render::{Chat, Template};
 use super::strings::is_space;
 use super::text::Run;
 use super::value::Value;
-use super::vllm_form::Form;
+use super::vllm_form::MessageForm;
 
 /// The types of content parts that are no text, and the keys that hold what they are made from.
 pub const MEDIA: [&str; 14] = [
@@ -55,27 +54,7 @@ pub enum Sent {
     #[default]
     Checked,
     /// Nobody: it is rendered if it is plain.
-    Native,
-    /// Nobody: it is rendered if it is plain, in the form that vLLM gives it.
-    Vllm,
-}
-
-impl Sent {
-    /// The messages as a template is given them; see [`super::vllm_form::arguments`] for `calls`.
-    pub(super) fn messages<'t>(
-        self,
-        sent: Vec<Value<'t>>,
-        calls: &'t [String],
-        places: &mut Places<'t>,
-        budget: &Budget,
-    ) -> Result<Vec<Value<'t>>> {
-        match self {
-            Self::Checked => Ok(sent),
-            _ if !are_plain(&sent) => Err(not_plain()),
-            Self::Native => Ok(sent),
-            Self::Vllm => Form { places, arguments: calls.iter(), budget }.messages(&sent),
-        }
-    }
+    Raw,
 }
 
 /// A rendered chat, without what only few callers ask for.
@@ -111,7 +90,7 @@ impl Template {
                 }
                 start = end;
             }
-            if chat.sent == Sent::Native && !writes_all(&runs, places, messages, chat) {
+            if chat.form == MessageForm::Sent && !writes_all(&runs, places, messages, chat) {
                 return Err(not_plain());
             }
             Ok(Plain { text, caller })

@@ -1,6 +1,6 @@
 //! What a template reads and writes, found in its tree and not by rendering.
 
-use super::ast::{Args, Expr, Stmt, StmtKind, Target};
+use super::ast::{Args, Expr, Stmt, StmtKind};
 
 /// Methods, filters and functions whose arguments never become text of the chat, sorted; of `replace` it is the first.
 const LOOKED_FOR: [&str; 22] = [
@@ -35,70 +35,6 @@ pub enum Written {
     Text(String),
     /// The value of a variable by this name.
     Variable(String),
-}
-
-/// A variable, or a field of one.
-type Read = (String, Option<String>);
-
-/// Whether a template loops over the content of a message, looked for where vLLM looks.
-pub fn loops_over_parts(body: &mut [Stmt]) -> bool {
-    let mut loops: Vec<(Read, Option<String>)> = Vec::new();
-    let mut sets: Vec<(Read, String)> = Vec::new();
-    each_statement(body, &mut |statement| match &statement.kind {
-        StmtKind::For(each) => loops.extend(read(&each.iter).map(|read| (read, name(&each.target)))),
-        StmtKind::Set(target, value) => sets.extend(read(value).zip(name(target))),
-        _ => {}
-    });
-    // `messages`, and all that it is assigned to.
-    let mut lists = vec!["messages".to_owned()];
-    let mut at = 0;
-    while at < lists.len() {
-        for ((variable, field), target) in &sets {
-            if *variable == lists[at] && field.is_none() && !lists.contains(target) {
-                lists.push(target.clone());
-            }
-        }
-        at += 1;
-    }
-    let is_message = |variable: &String| {
-        loops
-            .iter()
-            .any(|((list, field), target)| target.as_ref() == Some(variable) && field.is_none() && lists.contains(list))
-    };
-    loops.iter().any(|((variable, field), _)| match field {
-        None => variable == "content",
-        Some(field) => field == "content" && is_message(variable),
-    })
-}
-
-fn name(target: &Target) -> Option<String> {
-    match target {
-        Target::Name(name) => Some(name.name.to_string()),
-        _ => None,
-    }
-}
-
-/// The variable that an expression reads, or a field of one, whole, filtered, tested or sliced.
-fn read(mut expr: &Expr) -> Option<Read> {
-    loop {
-        expr = match expr {
-            Expr::Filter(applied) | Expr::Test(applied) => applied.value.as_ref()?,
-            Expr::Slice(slice) => &slice.0,
-            _ => break,
-        }
-    }
-    let variable = |expr: &Expr| match expr {
-        Expr::Name(name) => Some(name.name.to_string()),
-        _ => None,
-    };
-    match expr {
-        Expr::Attribute(value, field) => Some((variable(value)?, Some(field.to_string()))),
-        Expr::Item(pair) => match &pair.1 {
-            Expr::Str(field) => Some((variable(&pair.0)?, Some(field.to_string()))),
-            _ => None,
-        },
-        _ => Some((variable(expr)?, None)),
-    }
 }
 
 /// What may become text of the chat: not what is compared, tested or only looked for, nor the template's own marks for
@@ -182,7 +118,7 @@ impl Writing {
     }
 }
 
-fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
+pub(super) fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
     for statement in body {
         visit(statement);
         statement.bodies(&mut |inner| each_statement(inner, visit));
@@ -191,7 +127,7 @@ fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
 
 impl Stmt {
     /// The expressions right in this statement.
-    fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+    pub(super) fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         match &mut self.kind {
             StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
             StmtKind::Print(value) | StmtKind::Set(_, value) => visit(value),

@@ -10,19 +10,21 @@ use super::budget::{Before, Budget};
 use super::clock::Clock;
 use super::content_format::{ContentFormat, Found};
 use super::continuing::marked;
+use super::developer::{Numbered, as_system, has_role, knows_developer};
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::messages::{named_alike, unusual};
 use super::parser::parse;
+use super::part_loops::{PartLoops, part_loops};
 use super::places::Places;
-use super::plain::{Sent, is_objects, not_plain};
-use super::reading::{Written, loops_over_parts, written};
+use super::plain::{Sent, are_plain, is_objects, not_plain};
+use super::reading::{Written, written};
 use super::resolve::resolve;
 use super::run::{Run, Turn};
 use super::size::{size, sizes};
 use super::text::{Builder, GENERATED, Text};
 use super::value::{Items, Value};
-use super::vllm_form;
+use super::vllm_form::{self, Form, MessageForm};
 
 /// Characters of a source: four times the longest of forty real templates.
 const MAX_SOURCE: usize = 1 << 16;
@@ -37,8 +39,10 @@ pub struct Template {
     has_content: bool,
     /// Whether it may write what time it is.
     pub tells_time: bool,
-    /// Whether it loops over the content of a message.
-    pub loops_over_parts: bool,
+    /// Where it loops over the content of a message.
+    pub part_loops: PartLoops,
+    /// Whether its source speaks of the role `developer`.
+    pub knows_developer: bool,
     /// What it may write beside what it is given.
     pub written: Vec<Written>,
     pub(super) found: Found,
@@ -63,6 +67,8 @@ pub struct Chat<'t> {
     pub before: Before,
     /// Who has checked it.
     pub sent: Sent,
+    /// The form that the template is given.
+    pub form: MessageForm,
     /// Names that no argument has, if nobody has checked that.
     pub reserved: &'t [String],
 }
@@ -102,10 +108,11 @@ impl Template {
             return Err(Failure::new(Kind::Syntax, message));
         }
         let mut body = parse(source)?;
-        let (loops_over_parts, written) = (loops_over_parts(&mut body), written(&mut body));
+        let (part_loops, written) = (part_loops(&mut body), written(&mut body));
         let (scope, slots) = resolve(&mut body)?;
         let (has_content, tells_time) = (source.contains("content"), source.contains("strftime_now"));
-        Ok(Self { body, scope, slots, has_content, tells_time, loops_over_parts, written, found: Found::default() })
+        let (found, knows_developer) = (Found::default(), knows_developer(source));
+        Ok(Self { body, scope, slots, has_content, tells_time, part_loops, knows_developer, written, found })
     }
 
     /// Render a chat.
@@ -128,19 +135,27 @@ impl Template {
     ) -> Result<R> {
         let mut read = Places::new();
         let sent = read.messages(chat.messages)?;
-        let calls = if chat.sent == Sent::Vllm { vllm_form::arguments(&sent) } else { Vec::new() };
+        if chat.sent == Sent::Raw && !are_plain(&sent) {
+            return Err(not_plain());
+        }
+        let calls = if chat.form == MessageForm::Sent { Vec::new() } else { vllm_form::arguments(&sent) };
         // Behind the texts of calls, in which some values stand.
         let mut places = read;
         let unlimited = Budget::of_steps(u64::MAX);
         let (mut variables, shared) = options(chat, &mut places, &unlimited)?;
-        let sent = chat.sent.messages(sent, &calls, &mut places, &unlimited)?;
         let own = sizes(&sent);
-        let mut messages = Vec::with_capacity(sent.len());
-        for (at, message) in sent.into_iter().enumerate() {
-            let message = named_alike(message, &unlimited)?;
-            let message = self.fitted(message, chat.content_format, &mut places, at as u32, &unlimited)?;
-            messages.push(message);
-        }
+        let formed = match chat.form {
+            MessageForm::Sent => self.as_read(sent, chat.content_format, &mut places, &unlimited)?,
+            form => {
+                let parts = self.vllm_parts(chat.content_format);
+                let keeps_empty = self.part_loops.found_by_vllm;
+                let (arguments, raw) = (calls.iter(), chat.sent == Sent::Raw);
+                let (places, budget) = (&mut places, &unlimited);
+                let formed = Form { places, arguments, budget, form, parts, keeps_empty, raw }.messages(&sent)?;
+                if self.knows_developer { formed } else { as_system(formed, places, budget)? }
+            }
+        };
+        let (numbers, mut messages): (Vec<u32>, Vec<Value<'_>>) = formed.into_iter().unzip();
         let mut last_text = None;
         if chat.continue_final_message {
             let last = messages.pop().filter(|_| self.has_content);
@@ -148,9 +163,9 @@ impl Template {
             messages.push(message);
             last_text = Some(text);
         }
-        for (at, message) in messages.iter_mut().enumerate() {
+        for (number, message) in numbers.iter().zip(&mut messages) {
             if let Value::Dict(message) = message {
-                Dict::number(message, at as u32);
+                Dict::number(message, *number);
             }
         }
         let messages = Items::of(messages, &unlimited)?;
@@ -170,6 +185,31 @@ impl Template {
         let after = after.without(given - run.budget.left());
         let turns = std::mem::take(&mut run.turns);
         finish(Made { text, turns, last: last_text, after }, &places, &messages.values)
+    }
+}
+
+impl Template {
+    /// Messages in the form that the template reads: content, and `developer` where it does not write the role.
+    fn as_read<'t>(
+        &self,
+        sent: Vec<Value<'t>>,
+        format: ContentFormat,
+        places: &mut Places<'t>,
+        budget: &Budget,
+    ) -> Result<Vec<Numbered<'t>>> {
+        let mut messages: Vec<Numbered<'t>> = Vec::with_capacity(sent.len());
+        for (at, message) in sent.into_iter().enumerate() {
+            messages.push((at as u32, named_alike(message, budget)?));
+        }
+        let is_unread = format == ContentFormat::Auto && !self.knows_developer;
+        if is_unread && messages.iter().any(|(_, message)| has_role(message, "developer")) && !self.writes("developer")
+        {
+            messages = as_system(messages, places, budget)?;
+        }
+        for (number, message) in &mut messages {
+            *message = self.fitted(message.clone(), format, places, *number, budget)?;
+        }
+        Ok(messages)
     }
 }
 
@@ -209,11 +249,11 @@ fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> 
         let mut value = Value::None;
         if let Some(json) = json {
             value = places.option(json, name)?;
-            if chat.sent != Sent::Checked && !is_objects(&value) {
+            if chat.sent == Sent::Raw && !is_objects(&value) {
                 return Err(not_plain());
             }
-            if chat.sent == Sent::Vllm && name == "tools" {
-                value = vllm_form::Form { places, arguments: [].iter(), budget: unlimited }.tools(&value)?;
+            if chat.form != MessageForm::Sent && name == "tools" {
+                value = vllm_form::tools(&value, places, unlimited)?;
             }
             shared += size(&value);
         }

@@ -1,12 +1,13 @@
-//! Messages and tools as vLLM gives them to templates: all content is text parts, arguments of calls are objects, and
-//! tools have the fields that vLLM knows. `service/routes/compat/vllm_messages.py` says what is not plain.
+//! Messages and tools as vLLM 0.32 gives them to templates: only the fields that it knows, content as parts or as one
+//! string, arguments of calls as objects. `service/routes/compat/vllm_messages.py` says what it refuses.
 
 use std::rc::Rc;
 
 use super::budget::Budget;
+use super::developer::{Numbered, has_role};
 use super::dict::Dict;
 use super::failure::Result;
-use super::messages::{fields, replaced, with};
+use super::messages::{fields, joined};
 use super::places::Places;
 use super::plain::{not_plain, text_of};
 use super::value::{Items, Value};
@@ -17,6 +18,43 @@ const ARGUMENTS_DEPTH: usize = 4;
 const MAX_ARGUMENTS: usize = 128 << 10;
 /// Ids that an engine made, which `/tokenize` goes on from: seldom sent, and read by the service.
 const IDS_OF_A_MESSAGE: [&str; 2] = ["prompt_token_ids", "generation_token_ids"];
+/// The fields of content parts that vLLM knows, of whatever type; templates are given the others beside the text.
+const FIELDS_OF_PARTS: [&str; 18] = [
+    "audio_embeds",
+    "audio_url",
+    "closed",
+    "data",
+    "file",
+    "image_embeds",
+    "image_pil",
+    "image_url",
+    "input_audio",
+    "name",
+    "prompt_cache_breakpoint",
+    "refusal",
+    "text",
+    "thinking",
+    "type",
+    "uuid",
+    "video_embeds",
+    "video_url",
+];
+/// Clients of Anthropic's begin a system text with it; the service takes the line away.
+const BILLING_HEADER: &str = "x-anthropic-billing-header";
+
+/// The form of messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MessageForm {
+    /// As they are sent.
+    #[default]
+    Sent,
+    /// As vLLM's `/tokenize` has them, which reads reasoning by one name.
+    Tokenize,
+    /// As its render routes have them.
+    Render,
+    /// As its route of responses has them.
+    Responses,
+}
 
 /// The arguments of all calls that are JSON in strings, in order.
 pub fn arguments(messages: &[Value<'_>]) -> Vec<String> {
@@ -28,11 +66,16 @@ pub fn arguments(messages: &[Value<'_>]) -> Vec<String> {
 
 /// The calls of an assistant's message, if they are a list.
 fn called<'v, 't>(message: &'v Value<'t>) -> Option<&'v Rc<Items<'t>>> {
-    let fields = fields(message).filter(|fields| is_assistant(fields))?;
-    match fields.get_str("tool_calls")? {
+    match fields(message).filter(|_| has_role(message, "assistant"))?.get_str("tool_calls")? {
         Value::List(calls) => Some(calls),
         _ => None,
     }
+}
+
+/// The form of tools.
+pub fn tools<'t>(tools: &Value<'t>, places: &mut Places<'t>, budget: &Budget) -> Result<Value<'t>> {
+    let (arguments, form) = ([].iter(), MessageForm::Render);
+    Form { places, arguments, budget, form, parts: false, keeps_empty: false, raw: false }.tools(tools)
 }
 
 /// Gives values the form of vLLM; each new key has a place of its own, as if the caller had sent it.
@@ -43,71 +86,123 @@ pub struct Form<'p, 't> {
     pub arguments: std::slice::Iter<'t, String>,
     /// Nothing is charged: the budget grows with what is given.
     pub budget: &'p Budget,
+    /// The route's.
+    pub form: MessageForm,
+    /// Whether content becomes parts.
+    pub parts: bool,
+    /// Whether results of tools keep empty texts.
+    pub keeps_empty: bool,
+    /// Whether nobody has checked the messages.
+    pub raw: bool,
 }
 
 impl<'t> Form<'_, 't> {
-    /// The form of plain messages.
-    pub fn messages(&mut self, messages: &[Value<'t>]) -> Result<Vec<Value<'t>>> {
-        if self.arguments.as_slice().iter().map(String::len).sum::<usize>() > MAX_ARGUMENTS {
+    /// The form of messages.
+    pub fn messages(&mut self, messages: &[Value<'t>]) -> Result<Vec<Numbered<'t>>> {
+        if self.raw && self.arguments.as_slice().iter().map(String::len).sum::<usize>() > MAX_ARGUMENTS {
             return Err(not_plain());
         }
-        messages.iter().enumerate().map(|(at, message)| self.message(message, at as u32)).collect()
+        let formed =
+            messages.iter().enumerate().map(|(at, message)| Ok((at as u32, self.message(message, at as u32)?)));
+        formed.collect()
     }
 
     fn message(&mut self, message: &Value<'t>, number: u32) -> Result<Value<'t>> {
         let sent = fields(message).ok_or_else(not_plain)?;
-        if !matches!(sent.get_str("role"), Some(Value::Str(_))) {
-            // The service says that it is missing; most templates would leave the message out.
-            return Err(not_plain());
+        let Some(role @ Value::Str(name)) = sent.get_str("role") else { return Err(not_plain()) };
+        let role_name = name.as_str();
+        if self.raw {
+            require_usual(sent, role_name)?;
         }
-        if IDS_OF_A_MESSAGE.iter().any(|field| sent.get_str(field).is_some()) {
-            return Err(not_plain());
-        }
-        let content = self.content(sent.get_str("content"), number)?;
-        let given = replaced(sent, "content", content, || self.places.key(0, "content").0, self.budget)?;
-        let calls = match sent.get_str("tool_calls") {
-            Some(calls) if is_assistant(sent) => calls,
-            _ => return Ok(given),
-        };
-        // Even an empty list goes, and calls stand behind all other fields.
-        let given = fields(&given).ok_or_else(not_plain)?;
-        let of_calls = |(key, _): &&(Value<'t>, Value<'t>)| key.as_str() == Some("tool_calls");
-        let mut entries: Vec<_> = given.entries().iter().filter(|entry| !of_calls(entry)).cloned().collect();
-        let key = given.entries().iter().find(of_calls).map(|(key, _)| key.clone());
-        match (calls, key) {
-            (Value::None, _) => {}
-            (Value::List(calls), Some(key)) => {
+        let content = self.content(sent.get_str("content"), number, role_name)?;
+        let mut entries = Vec::with_capacity(6);
+        entries.push((self.key("role"), role.clone()));
+        entries.push((self.key("content"), content));
+        if role_name == "assistant" {
+            // Even an empty list of calls goes.
+            if let Some(calls) = called(message).filter(|calls| !calls.values.is_empty()) {
                 let calls: Vec<_> = calls.values.iter().map(|call| self.call(call)).collect::<Result<_>>()?;
-                if !calls.is_empty() {
-                    entries.push((key, Value::list(calls, self.budget)?));
-                }
+                entries.push((self.key("tool_calls"), Value::list(calls, self.budget)?));
             }
-            _ => return Err(not_plain()),
+            let given = |name| sent.get_str(name).filter(|value| !matches!(value, Value::None));
+            let older = if self.form == MessageForm::Tokenize { None } else { given("reasoning_content") };
+            if let Some(reasoning) = given("reasoning").or(older) {
+                entries.push((self.key("reasoning"), reasoning.clone()));
+                entries.push((self.key("reasoning_content"), reasoning.clone()));
+            }
+        }
+        let mut copy = |name: &'static str, entries: &mut Vec<_>| {
+            if let Some(value) = sent.get_str(name) {
+                entries.push((self.key(name), value.clone()));
+            }
+        };
+        if role_name == "tool" {
+            copy("tool_call_id", &mut entries);
+        }
+        for name in ["name", "task"] {
+            if matches!(sent.get_str(name), Some(Value::Str(_))) {
+                copy(name, &mut entries);
+            }
+        }
+        if role_name == "developer" {
+            entries.push((self.key("tools"), sent.get_str("tools").cloned().unwrap_or(Value::None)));
         }
         Ok(Value::Dict(Dict::of(entries, self.budget)?))
     }
 
-    fn content(&mut self, content: Option<&Value<'t>>, message: u32) -> Result<Value<'t>> {
-        let texts: Vec<Value<'t>> = match content {
+    fn key(&mut self, name: &'static str) -> Value<'t> {
+        self.places.key(0, name).0
+    }
+
+    fn content(&mut self, content: Option<&Value<'t>>, message: u32, role: &str) -> Result<Value<'t>> {
+        let is_parts = self.parts && role != "tool";
+        let parts = match content {
             None | Some(Value::None) => Vec::new(),
-            Some(text @ Value::Str(_)) => vec![text.clone()],
-            Some(Value::List(parts)) => {
-                parts.values.iter().map(|part| text_of(part).cloned()).collect::<Option<_>>().ok_or_else(not_plain)?
+            Some(text @ Value::Str(_)) if !is_parts => {
+                return if self.raw { self.without_header(text, role) } else { Ok(text.clone()) };
+            }
+            Some(text @ Value::Str(_)) => {
+                let text = if self.raw { self.without_header(text, role)? } else { text.clone() };
+                let above = self.places.content_of(message);
+                vec![self.part(text, &[], above, 0)?]
+            }
+            Some(Value::List(sent)) => {
+                let above = self.places.content_of(message);
+                let mut parts = Vec::with_capacity(sent.values.len());
+                for (at, part) in sent.values.iter().enumerate() {
+                    let own = fields(part).ok_or_else(not_plain)?;
+                    let text = if self.raw { text_of(part) } else { own.get_str("text") }.ok_or_else(not_plain)?;
+                    let text = if self.raw { self.without_header(text, role)? } else { text.clone() };
+                    let own = own.entries();
+                    parts.push(self.part(text, own, above, at)?);
+                }
+                parts
             }
             Some(_) => return Err(not_plain()),
         };
-        let above = self.places.content_of(message);
-        let parts = texts.into_iter().enumerate().map(|(at, text)| {
-            let above = self.places.item(above, at);
-            let (kind, place) = self.places.key(above, "type");
-            let (key, _) = self.places.key(above, "text");
-            let part = vec![(kind, Value::of_caller("text", place)), (key, text)];
-            Ok(Value::Dict(Dict::of(part, self.budget)?))
-        });
-        let parts = parts.collect::<Result<_>>()?;
-        Value::list(parts, self.budget)
+        if is_parts {
+            return Value::list(parts, self.budget);
+        }
+        joined(&parts, role == "tool" && self.keeps_empty, self.places, message).ok_or_else(not_plain)
     }
 
+    /// A text, unless a line of it is taken away first.
+    fn without_header(&self, text: &Value<'t>, role: &str) -> Result<Value<'t>> {
+        let has_header = role == "system" && text.as_str().is_some_and(|text| text.starts_with(BILLING_HEADER));
+        if has_header { Err(not_plain()) } else { Ok(text.clone()) }
+    }
+
+    fn part(&mut self, text: Value<'t>, sent: &[(Value<'t>, Value<'t>)], above: u32, at: usize) -> Result<Value<'t>> {
+        let above = self.places.item(above, at);
+        let (kind, place) = self.places.key(above, "type");
+        let (key, _) = self.places.key(above, "text");
+        let mut part = vec![(kind, Value::of_caller("text", place)), (key, text)];
+        let is_other = |key: &Value<'t>| key.as_str().is_some_and(|key| !FIELDS_OF_PARTS.contains(&key));
+        part.extend(sent.iter().filter(|(key, _)| is_other(key)).cloned());
+        Ok(Value::Dict(Dict::of(part, self.budget)?))
+    }
+
+    /// A call with its fields in vLLM's order.
     fn call(&mut self, call: &Value<'t>) -> Result<Value<'t>> {
         let call = fields(call).ok_or_else(not_plain)?;
         let function = call.get_str("function").and_then(fields).ok_or_else(not_plain)?;
@@ -117,18 +212,37 @@ impl<'t> Form<'_, 't> {
                 let json = self.arguments.next().ok_or_else(not_plain)?;
                 self.places.nested(json, place, ARGUMENTS_DEPTH)?
             }
+            _ if self.raw => return Err(not_plain()),
             other => other.cloned().unwrap_or(Value::None),
         };
         let given = match given {
             Value::Dict(_) => given,
             _ => Value::Dict(Dict::of(Vec::new(), self.budget)?),
         };
-        let function = replaced(function, "arguments", given, || key, self.budget)?;
-        with(call, "function", function, self.budget)
+        let mut parts = vec![(key, given)];
+        let known = function.get_str("name").cloned();
+        parts.extend(known.map(|name| (self.key("name"), name)));
+        if self.form == MessageForm::Responses {
+            parts.reverse();
+        }
+        let function = others(parts, function);
+        let function = (self.key("function"), Value::Dict(Dict::of(function, self.budget)?));
+        let mut entries = Vec::with_capacity(4);
+        let mut copy = |name: &'static str, entries: &mut Vec<_>| -> Result<()> {
+            match call.get_str(name) {
+                Some(value @ Value::Str(_)) => entries.push((self.key(name), value.clone())),
+                _ if self.raw => return Err(not_plain()),
+                _ => {}
+            }
+            Ok(())
+        };
+        copy("id", &mut entries)?;
+        entries.push(function);
+        copy("type", &mut entries)?;
+        Ok(Value::Dict(Dict::of(others(entries, call), self.budget)?))
     }
 
-    /// The form of tools.
-    pub fn tools(&mut self, tools: &Value<'t>) -> Result<Value<'t>> {
+    fn tools(&mut self, tools: &Value<'t>) -> Result<Value<'t>> {
         let Value::List(tools) = tools else { return Err(not_plain()) };
         let tools = tools.values.iter().map(|tool| self.tool(tool)).collect::<Result<_>>()?;
         Value::list(tools, self.budget)
@@ -139,10 +253,15 @@ impl<'t> Form<'_, 't> {
         let sent = tool.get_str("function").and_then(fields).ok_or_else(not_plain)?;
         let is_text = |value: Option<&Value<'t>>| matches!(value, Some(Value::Str(_)));
         let is_none = |value: Option<&Value<'t>>| matches!(value, None | Some(Value::None));
+        let is_flag = |value: Option<&Value<'t>>| matches!(value, None | Some(Value::None | Value::Bool(_)));
         let (description, parameters) = (sent.get_str("description"), sent.get_str("parameters"));
         if !is_text(sent.get_str("name"))
             || !(is_none(description) || is_text(description))
             || !(is_none(parameters) || matches!(parameters, Some(Value::Dict(_))))
+            || !matches!(tool.get_str("type").map(Value::as_str), None | Some(Some("function")))
+            || !is_flag(sent.get_str("strict"))
+            || !is_flag(sent.get_str("defer_loading"))
+            || !is_flag(tool.get_str("defer_loading"))
         {
             return Err(not_plain());
         }
@@ -154,13 +273,37 @@ impl<'t> Form<'_, 't> {
             }
         }
         let (kind, place) = self.places.key(0, "type");
-        let type_of = tool.get_str("type").cloned().unwrap_or(Value::of_caller("function", place));
+        let type_of = Value::of_caller("function", place);
+        let loading = tool.get_str("defer_loading").filter(|value| !matches!(value, Value::None)).cloned();
+        if let (Some(loading), false) =
+            (&loading, function.iter().any(|(key, _)| key.as_str() == Some("defer_loading")))
+        {
+            function.push((self.key("defer_loading"), loading.clone()));
+        }
         let function = Value::Dict(Dict::of(function, self.budget)?);
-        let entries = vec![(kind, type_of), (self.places.key(0, "function").0, function)];
+        let mut entries = vec![(kind, type_of), (self.key("function"), function)];
+        entries.extend(loading.map(|loading| (self.key("defer_loading"), loading)));
         Ok(Value::Dict(Dict::of(entries, self.budget)?))
     }
 }
 
-fn is_assistant(message: &Dict<'_>) -> bool {
-    message.get_str("role").and_then(Value::as_str) == Some("assistant")
+/// Refuse what the service looks at, or says something about.
+fn require_usual(message: &Dict<'_>, role: &str) -> Result<()> {
+    let has = |name: &str| message.get_str(name).is_some();
+    let is_text = |name: &str| matches!(message.get_str(name), None | Some(Value::Str(_)));
+    let may_be_null = matches!(role, "assistant" | "function");
+    let is_usual = !IDS_OF_A_MESSAGE.iter().any(|field| has(field))
+        && !has("tools")
+        && ["name", "task", "tool_call_id"].iter().all(|name| is_text(name))
+        && (may_be_null || !matches!(message.get_str("content"), Some(Value::None)))
+        && matches!(message.get_str("tool_calls"), None | Some(Value::None | Value::List(_)));
+    if is_usual { Ok(()) } else { Err(not_plain()) }
+}
+
+/// Entries, and behind them those of an object that have other keys.
+fn others<'t>(mut entries: Vec<(Value<'t>, Value<'t>)>, sent: &Dict<'t>) -> Vec<(Value<'t>, Value<'t>)> {
+    let known: Vec<Option<String>> = entries.iter().map(|(key, _)| key.as_str().map(str::to_owned)).collect();
+    let is_other = |key: &Value<'t>| !known.iter().any(|name| name.as_deref() == key.as_str());
+    entries.extend(sent.entries().iter().filter(|(key, _)| is_other(key)).cloned());
+    entries
 }
