@@ -73,6 +73,7 @@ function follow(path, id) {
   }
 }
 
+for (const field of document.querySelectorAll("input, textarea")) field.dir = "auto";
 for (const form of document.forms) {
   writePrograms(form);
   form.addEventListener("input", () => writePrograms(form));

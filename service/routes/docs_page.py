@@ -23,7 +23,7 @@ def page(document: dict[str, Any]) -> str:
         "<script type=module src=playground/docs.js></script>"
         f"<header><h1>tokd {escape(document['info']['version'])}</h1><a href='.'>Playground</a>"
         f"<a href=openapi.json>OpenAPI</a></header><main><p>{escape(document['info']['summary'])}</p>{_key(document)}"
-        "<p><label>Filter <input id=filter type=search dir=auto autocomplete=off></label></p>"
+        "<p><label>Filter <input id=filter type=search autocomplete=off></label></p>"
         f"<nav aria-label=Routes>{''.join(_entries(document))}<a href=#errors>Errors</a></nav>"
         f"{''.join(_routes(document))}{''.join(_problems())}</main></html>"
     )
@@ -78,7 +78,7 @@ def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[st
     key = " data-key" if operation.get("security") else ""
     places = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == "path"}
     inputs = "".join(
-        f"<label>{name} <input name={name} dir=auto required value='{escape(_example_of(each))}'></label> "
+        f"<label>{name} <input name={name} required value='{escape(_example_of(each))}'></label> "
         for name, each in places.items()
     )
     for number, example in enumerate(bodies.values() or [{"summary": ""}]):
@@ -87,7 +87,7 @@ def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[st
             text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
             body = (
                 f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} "
-                f"aria-label='{method.upper()} {escape(path)}' spellcheck=false dir=auto>{text}</textarea>"
+                f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
             )
         yield (
             f"<form data-method={method.upper()} data-path='{target}' data-answer='{answer}'{key}>"
