@@ -140,9 +140,7 @@ class TextRequest(Request):
         "encodes it as ordinary text, `parse` makes it the token it names.",
     )
     add_special_tokens: bool = Field(
-        True,
-        description="Put what the tokenizer puts around a text, such as a beginning-of-text token. The library's "
-        "`encode` and the command do not by default.",
+        True, description="Put what the tokenizer puts around a text. The library's `encode` does not by default."
     )
 
     def heavy(self) -> bool:
@@ -368,7 +366,7 @@ class OffsetsRequest(TextOrChatRequest):
     )
     trim_offsets: bool = Field(
         False,
-        description="Leave white space at both ends of a token out of its span; that of white space alone is empty.",
+        description="Leave white space at both ends of a token out of its span.",
     )
     tokens: bool = Field(False, description="Also return the text of every token.")
     target_spans: Annotated[list[Span] | list[list[Span]] | None, LEFT_TO_RIGHT] = Field(

@@ -236,20 +236,6 @@ class SizeReportAnswer(BaseModel):
     hash: str = Field(description="Of the tokenizer.")
 
 
-class FertilityAnswer(BaseModel):
-    """What a text costs: two sentences of one of twenty languages."""
-
-    bytes: int
-    characters: int
-    words: int
-    tokens: int
-    per_byte: float = Field(description="Tokens.")
-    per_character: float
-    per_word: float
-    whole_words: float = Field(description="The share of the words that are one token.")
-    unknown: float = Field(description="The share of the characters that become the unknown token.")
-
-
 class JobReport(BaseModel):
     """The report of a run."""
 
@@ -272,8 +258,8 @@ class JobReport(BaseModel):
     sizes: list[SizeReportAnswer] = Field(
         default_factory=list, description="The other sizes; all else is of the first."
     )
-    fertility: dict[str, FertilityAnswer | None] = Field(
-        default_factory=dict, description="By text; null where the tokenizer has no tokens for it."
+    fertility: dict[str, dict[str, int | float] | None] = Field(
+        default_factory=dict, description="Sizes and costs by text; null where the tokenizer has no tokens for it."
     )
     frequencies: list[tuple[int, int]] = Field(
         default_factory=list, description="Merges, and how often their pairs occurred; some of many."

@@ -67,7 +67,9 @@ def test_a_special_token_round_a_text_stands_at_its_end_alone_and_in_pairs(
             alone = own.offsets(text, unit, add_special_tokens=True)
             end = length_in(text, unit)
             assert alone.spans[[0, -1]].tolist() == [[0, 0], [end, end]]
-            assert own.encode_pair(text, None, unit=unit).spans.tolist() == alone.spans.tolist()  # type: ignore[union-attr]
+            single = own.encode_pair(text, None, unit=unit)
+            assert single.spans is not None
+            assert single.spans.tolist() == alone.spans.tolist()
             pair = own.encode_pair(text, "🙂 lo", unit=unit)
             assert pair.spans is not None
             second = length_in("🙂 lo", unit)

@@ -49,6 +49,7 @@ impl PyCodec {
     /// Args:
     ///     special_tokens: what the literal of a special token in the text means.
     ///     add_special_tokens: put what the post-processor puts around a text, such as a beginning-of-text token.
+    ///         Routes and ``encode_pair`` do it by default: "Special tokens around a text" in ``docs/exactness.md``.
     ///     threads: how many may share a text of over half a megabyte, 0 being one a core; ids do not depend on it.
     ///     dropout: of a BPE model: the probability that a merge is left out each time it could be made.
     ///     alpha: of a Unigram model: draw a segmentation by its probability to this power; 0 makes all equal.
