@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.engines.engine import Engine
     from tokenizer_core.engines.ray import RayEngine
-    from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
+    from tokenizer_core.exact_prefix import ContinuedChat, RewrittenHistory, continue_chat, continue_ids, prefix_stable
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
@@ -207,6 +207,7 @@ __all__ = [
     "ReservedSpan",
     "Responder",
     "Rewriting",
+    "RewrittenHistory",
     "Row",
     "RowTooLong",
     "SamplingOptions",
@@ -256,6 +257,7 @@ __all__ = [
     "check_token_files",
     "compare",
     "continue_chat",
+    "continue_ids",
     "count_json",
     "counted",
     "did_you_mean",
@@ -321,7 +323,7 @@ _LATER = {
         "engines.engine": ("Engine",),
         "engines.ray": ("RayEngine",),
         "examples": ("TrainedOn",),
-        "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
+        "exact_prefix": ("ContinuedChat", "RewrittenHistory", "continue_chat", "continue_ids", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_sentencepiece", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),

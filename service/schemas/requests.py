@@ -17,6 +17,7 @@ from service.schemas.fields import (
     NEW_FROM,
     PREFIX_IDS,
     RENDERED_AGAIN,
+    REWRITTEN,
     Id,
     Object,
     Part,
@@ -24,7 +25,7 @@ from service.schemas.fields import (
     SpecialTokens,
     drop_default,
 )
-from tokenizer_core import MAX_NBEST, Padding, Side, Truncation, Unit
+from tokenizer_core import MAX_NBEST, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -280,6 +281,7 @@ class EncodeRequest(TextOrChatRequest):
     block_hashes: Object | None = BLOCK_HASHES
     prefix_ids: list[Id] | None = PREFIX_IDS
     new_from: int | None = NEW_FROM
+    rewritten: RewrittenHistory = REWRITTEN
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )

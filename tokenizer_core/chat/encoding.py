@@ -133,6 +133,10 @@ class EncodedChat:
         inside = before[self.spans[:, 1]] - before[self.spans[:, 0]]
         return (inside > 0) & (inside < self.spans[:, 1].astype(np.int64) - self.spans[:, 0])
 
+    def begin(self, message: int) -> int | None:
+        """Return the place in the text where a message begins, of the assistant's where the model begins to write."""
+        return next((start for start, _ in self._turns([message])), None)
+
     def _trained(self, train_on: str | Sequence[str]) -> list[tuple[int, int]]:
         roles, named = self.rendered.roles, train_on if isinstance(train_on, str) else None
         if named == "last":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +83,7 @@ class Turns:
         (prompt, is_asked), part = self._prompt(message), self._text[start:end]
         own = self._own(message, start, end)
         first = own[0].start if own else end
-        shared = max(_shared(prompt, part), _shared(prompt.lstrip(), part), _joined(prompt, part))
+        shared = max(common(prompt, part), common(prompt.lstrip(), part), _joined(prompt, part))
         if not is_asked:
             shared = min(shared, first - start)
         if shared == 0:
@@ -111,7 +112,7 @@ class Turns:
     def _stop(self, message: int, start: int, end: int) -> int:
         """Return where a turn ends if no message follows it."""
         alone = self._rendered.history.part(message)
-        return start + _shared(alone, self._text[start:end])
+        return start + common(alone, self._text[start:end])
 
     def _end(self, message: int, begin: int, end: int) -> int:
         own = self._own(message, begin, end)
@@ -129,12 +130,16 @@ class Turns:
         return max(said, begin + len(self._text[begin:end].rstrip()))
 
 
-def _shared(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    length = min(len(one), len(other))
-    if one[:length] == other[:length]:
-        return length
-    return next(at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
+def common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Return how many characters, or ids, two texts begin with alike."""
+    alike, most = 0, min(len(one), len(other))
+    while alike < most:
+        middle = (alike + most + 1) // 2
+        if one[alike:middle] == other[alike:middle]:
+            alike = middle
+        else:
+            most = middle - 1
+    return alike
 
 
 def _joined(one: str, other: str) -> int:
