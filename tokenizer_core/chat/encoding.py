@@ -161,7 +161,7 @@ class EncodedChat:
         for message in messages:
             if self.rendered.generated and self.rendered.roles[message] == "assistant":
                 spans += self._blocks(message)
-            elif self.rendered.roles[message] == "assistant" and message in self._written_alone:
+            elif self.rendered.roles[message] == "assistant":
                 spans += self._model.of(message)
             elif message in self._said:
                 start, end = self._said[message]
@@ -171,11 +171,6 @@ class EncodedChat:
     @cached_property
     def _model(self) -> Turns:
         return Turns(self.rendered, self.spans, self.control)
-
-    @cached_property
-    def _written_alone(self) -> frozenset[int]:
-        """The messages of which the template has written each by itself."""
-        return frozenset(message for message, _, _ in self.rendered.parts)
 
     @cached_property
     def _said(self) -> dict[int, tuple[int, int]]:

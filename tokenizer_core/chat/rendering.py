@@ -108,10 +108,11 @@ class History:
             if not messages:
                 continue
             try:
-                ended, _ = self._render(messages, begins=False)
-                begun, parts = self._render(messages, begins=True)
+                ended = self._render(messages, begins=False).text
+                rendered = self._render(messages, begins=True)
             except InputError:
                 continue
+            begun, parts = rendered.text, rendered.turns
             # A template may write it within its loop over messages, or more than it behind them.
             behind = [begun[parts[-1][2] :]] if parts else []
             prompt = max([*behind, begun[len(ended) :] if begun.startswith(ended) else ""], key=len)
@@ -121,16 +122,24 @@ class History:
     def part(self, message: int) -> str:
         """Return what the template writes of a message that is the last; nothing if it fails."""
         try:
-            text, parts = self._render(self.messages[: message + 1], begins=False)
+            alone = self._render(self.messages[: message + 1], begins=False)
         except InputError:
             return ""
-        return next((text[start:end] for of, start, end in parts if of == message), "")
+        return next((alone.text[start:end] for of, start, end in alone.turns if of == message), "")
 
-    def _render(self, messages: Sequence[Message], *, begins: bool) -> tuple[str, list[tuple[int, int, int]]]:
+    def closing(self, count: int) -> str:
+        """Return what the template writes behind the text of the first messages if no more follow."""
+        try:
+            alone = self._render(self.messages[:count], begins=False)
+        except InputError:
+            return ""
+        said = max(((message, end) for message, _, _, end in alone.spans if message is not None), default=(0, 0))
+        return alone.text[said[1] :]
+
+    def _render(self, messages: Sequence[Message], *, begins: bool) -> Rendering:
         options = {**self.options, "add_generation_prompt": begins, "continue_final_message": False}
         written = chat_json(list(messages), "messages")
-        rendered = self.template.engine.render(written, now=self.template.now(), **options)
-        return rendered.text, rendered.turns
+        return self.template.engine.render(written, now=self.template.now(), **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
