@@ -38,6 +38,7 @@ class Turns:
         special = spans[control].astype(np.int64)
         self._begins: list[int] = special[:, 0].tolist()
         self._exact, self._prompts = EXACT_TURNS, dict[str, tuple[str, bool]]()
+        self._closes_late: bool | None = None
         self._exact_bounds, self._closings = 2 * EXACT_TURNS, dict[str, str]()
         self._ends: list[int] = special[:, 1].tolist()
 
@@ -69,6 +70,15 @@ class Turns:
         """Return where a message stands that the template writes without a loop over messages."""
         start, end = self._bound(message), self._bound(message + 1)
         return [(start, end)] if start < end else []
+
+    def _closed_late(self, message: int, end: int) -> int:
+        """Return where a turn ends that the template ends with the next message, if one token ends a chat there."""
+        if self._closes_late is not False:
+            bound, role = self._bound(message + 1), self._rendered.roles[message]
+            is_closing = self._text.startswith(self._closings.get(role, ""), self._said[message + 1])
+            self._closes_late = is_closing and bound == self._ends[bisect_left(self._begins, end)]
+            return bound if self._closes_late else end
+        return end
 
     def _bound(self, count: int) -> int:
         """Return where the first messages of the chat end: behind the last text of theirs, and what closes it."""
@@ -149,7 +159,8 @@ class Turns:
         written = begin + len(self._text[begin:end].rstrip())
         if last >= first:
             # Behind the end of a call may stand an end of the turn that is no special token.
-            return max(min(self._ends[last], end), written)
+            stop = max(min(self._ends[last], end), written)
+            return self._closed_late(message, end) if stop == end and end in self._begins[last + 1 : last + 2] else stop
         # Some templates write what ends a turn with the next message.
         following = last + 1
         if following < len(self._begins) and not self._text[end : self._begins[following]].strip():

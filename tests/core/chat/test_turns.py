@@ -72,6 +72,12 @@ GATHERED = (
     "{% if add_generation_prompt %}{% set ns.out = ns.out ~ 'assistant:' %}{% endif %}{{ ns.out }}"
 )
 """Writes all messages at once, as Reka Edge's does, and ends turns with no special token."""
+LATE = (
+    "{% for m in messages %}{% if not loop.first %}<|end|>{% endif %}<|{{ m.role }}|>{{ m.content }}"
+    "{% for c in m.tool_calls %}<|call|>{{ c.function.name }}<|end_call|>{% endfor %}{% endfor %}"
+    "<|end|>{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+"""Ends a turn where the next begins, as Jamba's does."""
 DROPS = BY_NUMBER.replace("m.reasoning_content %}", "m.reasoning_content and i == messages | length - 1 %}")
 """Leaves reasoning out of history."""
 
@@ -109,6 +115,9 @@ def trained(chat: EncodedChat, **options: Any) -> list[str]:
         (BRACKETS, PLAIN, [" bc</s>"]),
         (WITHIN, PLAIN, ["bc<|im_end|>"]),
         (IN_THE_TURN, CALLS, ["<|call|>get_weather<|end_call|><|response|>", "e<|end|>"]),
+        (LATE, PLAIN, ["bc<|end|>"]),
+        (LATE, CALLS, ["<|call|>get_weather<|end_call|><|end|>", "e<|end|>"]),
+        (LATE, CALLS[:2], ["<|call|>get_weather<|end_call|><|end|>"]),
         (BY_NUMBER, PLAIN, ["bc<|im_end|>"]),
         (BY_NUMBER, EMPTY, ["<|im_end|>"]),
         (BY_NUMBER, CALLS, [CALL, "<think>\nr\n</think>\n\ne<|im_end|>"]),
@@ -135,6 +144,9 @@ def trained(chat: EncodedChat, **options: Any) -> list[str]:
         "no headings",
         "a prompt within the loop",
         "answers of tools in the turn",
+        "ends with the next turn",
+        "ends of calls with the next turn",
+        "the end of a call with the end of the chat",
         "by number",
         "by number, empty",
         "by number, calls and reasoning",
