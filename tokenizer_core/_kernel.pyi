@@ -160,7 +160,7 @@ class ChatTemplate:
         documents: bytes | None = None,
         arguments: bytes | None = None,
         add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
+        continue_final_message: str | None = None,
         content_format: Literal["sent", "auto", "string", "parts"] = "sent",
         before: tuple[int, int] = (0, 0),
         most: int | None = None,
@@ -172,6 +172,7 @@ class ChatTemplate:
             now: year, month, day, hour, minute, second, microsecond, day of the week from Monday on (0), day of the
                 year: what ``strftime_now`` says, which a template needs that tells the time.
             specials: the literals of special tokens by their names, such as ``bos_token``.
+            continue_final_message: the field of the last message that is to go on.
             content_format: the form of content for the template; ``"auto"``: as it reads it.
             before: how many chats of the same request were rendered before, and the steps that they left.
             most: the steps that it may take; by default what its budget has.

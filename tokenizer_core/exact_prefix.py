@@ -87,30 +87,29 @@ def continue_chat(
     tokenizer.decode_bytes(prefix_ids)
     past = tokenizer.encode_chat(messages[:at], special_tokens=special_tokens, **_closed(options))
     whole = tokenizer.encode_chat(messages, special_tokens=special_tokens, **options)
-    return continue_ids(tokenizer, prefix_ids, past, whole, rewritten=rewritten)
+    prefix = np.asarray(prefix_ids, dtype=np.uint32)
+    joint = _join(past, whole, keeps=rewritten == "keep")
+    place = _place(tokenizer, prefix, joint)
+    ids, at = _behind(tokenizer, whole, place)
+    parted = len(ids) - len(whole.ids) + at
+    mask = np.concatenate((whole.assistant_mask[at - 1 : at].repeat(parted), whole.assistant_mask[at:]))
+    is_open = place <= whole.spans[joint.new, 0]
+    inserted = ids[: parted + joint.new + 1 - at if is_open else 0]
+    every = np.concatenate((prefix, ids))
+    is_equal = np.array_equal(every, whole.ids)
+    return ContinuedChat(every, len(ids), tuple(inserted.tolist()), mask, is_equal, whole)
 
 
-def continue_ids(
-    tokenizer: Tokenizer,
-    prefix_ids: Sequence[int] | Ids,
-    past: EncodedChat,
-    whole: EncodedChat,
-    *,
-    rewritten: RewrittenHistory = "keep",
-) -> ContinuedChat:
-    """Append to ids of a history what the whole chat has behind it; see ``continue_chat``.
+def continue_ids(tokenizer: Tokenizer, prefix_ids: Sequence[int] | Ids, past: EncodedChat, whole: EncodedChat) -> Ids:
+    """Append to ids what a chat has behind its history, as ``continue_chat`` does where ids of a history are kept.
 
     Args:
         past: the history alone, without a generation prompt.
         whole: a chat that begins with the same messages.
     """
     prefix = np.asarray(prefix_ids, dtype=np.uint32)
-    joint = _join(past, whole, keeps=rewritten == "keep")
-    ids, mask = _behind(tokenizer, whole, _place(tokenizer, prefix, joint))
-    inserted = ids[: max(0, joint.new + 1 + len(ids) - len(whole.ids))]
-    every = np.concatenate((prefix, ids))
-    is_equal = np.array_equal(every, whole.ids)
-    return ContinuedChat(every, len(ids), tuple(inserted.tolist()), mask, is_equal, whole)
+    place = _place(tokenizer, prefix, _join(past, whole, keeps=True))
+    return np.concatenate((prefix, _behind(tokenizer, whole, place)[0]))
 
 
 def prefix_stable(
@@ -277,19 +276,18 @@ def _reached(tokenizer: Tokenizer, chat: EncodedChat, at: int, tail: Ids) -> int
     return behind + len(written) if chat.rendered.text.startswith(written, behind, said) else None
 
 
-def _behind(tokenizer: Tokenizer, chat: EncodedChat, place: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """Return the ids of a chat's text from a place on, and what of them the assistant says."""
+def _behind(tokenizer: Tokenizer, chat: EncodedChat, place: int) -> tuple[Ids, int]:
+    """Return the ids of a chat's text from a place on, and the index of the first that the chat has too."""
     at = int(np.searchsorted(chat.spans[:, 0], place))
-    ids, mask = chat.ids[at:], chat.assistant_mask[at:]
-    end = int(chat.spans[at - 1, 1])
+    end = int(chat.spans[at - 1, 1]) if at else 0
     if end <= place:
-        return ids, mask
+        return chat.ids[at:], at
     if chat.control[at - 1]:
-        return chat.ids[at - 1 :], chat.assistant_mask[at - 1 :]
+        return chat.ids[at - 1 :], at - 1
     # The prefix has a part of this token's text. What a tokenizer may put before a text is not wanted.
     mark = next(iter(tokenizer.special_tokens))
     rest = tokenizer.encode(mark + chat.rendered.text[place:end], special_tokens="parse")[1:]
-    return np.concatenate((rest, ids)), np.concatenate((np.full(len(rest), chat.assistant_mask[at - 1]), mask))
+    return np.concatenate((rest, chat.ids[at:])), at
 
 
 def _rewritten(past: EncodedChat, at: int, *, can_keep: bool) -> HistoryRewritten:

@@ -67,7 +67,7 @@ class ChatOptions(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]]
     documents: Sequence[Mapping[str, Any]]
     add_generation_prompt: bool
-    continue_final_message: bool
+    continue_final_message: bool | str
     template_args: Mapping[str, Any]
     template: str
     unused: Literal["refuse", "report"]

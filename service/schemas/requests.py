@@ -175,7 +175,11 @@ class ChatOptions(RequestBody):
     add_generation_prompt: bool = Field(
         False, description="End a chat with the beginning of the assistant's next turn."
     )
-    continue_final_message: bool = Field(False, description="End a chat within its last message, to be gone on with.")
+    continue_final_message: bool | Annotated[str, Field(min_length=1)] = Field(
+        False,
+        description="End a chat within its last message, to be gone on with: its content, or the field of this name, "
+        "such as `reasoning_content`.",
+    )
     template_args: Object | None = Field(
         None, description="Further variables of the template, such as `enable_thinking`. A template cannot be sent."
     )

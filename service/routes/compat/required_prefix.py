@@ -55,6 +55,6 @@ def continued(loaded: ServedTokenizer, prefix: Ids, past: EncodedChat, whole: En
         ``invalid_option``: no special token ends the history, or nothing of its last turn is in the whole chat.
     """
     try:
-        return continue_ids(loaded.tokenizer, prefix, past, whole).ids
+        return continue_ids(loaded.tokenizer, prefix, past, whole)
     except TokdError as error:
         raise ServiceError("invalid_option", from_core(error, FIELD).detail, FIELD) from error

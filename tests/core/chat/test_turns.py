@@ -66,8 +66,8 @@ BY_NUMBER = CHATML.replace(
 GATHERED = (
     "{% set ns = namespace(out='') %}{% for i in range(messages | length) %}{% set m = messages[i] %}"
     "{% if m.role == 'assistant' %}{% set ns.out = ns.out ~ 'assistant: ' ~ m.content %}"
-    "{% for c in m.tool_calls %}{% set ns.out = ns.out ~ '<tool_call>' ~ c.function.name ~ '</tool_call>' %}{% endfor %}"
-    "{% set ns.out = ns.out ~ '\n\n<sep>' %}"
+    "{% for c in m.tool_calls %}{% set ns.out = ns.out ~ '<tool_call>' ~ c.function.name ~ '</tool_call>' %}"
+    "{% endfor %}{% set ns.out = ns.out ~ '\n\n<sep>' %}"
     "{% else %}{% set ns.out = ns.out ~ 'human: ' ~ m.content ~ '<sep>' %}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{% set ns.out = ns.out ~ 'assistant:' %}{% endif %}{{ ns.out }}"
 )

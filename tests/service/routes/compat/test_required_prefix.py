@@ -71,7 +71,7 @@ def test_the_vectors_of_nemo_and_megatron_hold() -> None:
         chats = tokenizer.encode_chat(chat[:1]), tokenizer.encode_chat(chat)
         assert chats[1].ids.tolist() == [ids[id] for id in whole]
         found = continue_ids(tokenizer, [ids[id] for id in prefix], *chats)
-        assert found.ids.tolist() == [ids[id] for id in case["megatron_count"]], case["case"]
+        assert found.tolist() == [ids[id] for id in case["megatron_count"]], case["case"]
 
 
 def test_the_ids_that_the_template_gives_are_continued_as_they_are(client: TestClient) -> None:
