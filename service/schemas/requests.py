@@ -176,9 +176,7 @@ class ChatOptions(RequestBody):
         False, description="End a chat with the beginning of the assistant's next turn."
     )
     continue_final_message: bool | Annotated[str, Field(min_length=1)] = Field(
-        False,
-        description="End a chat within its last message, to be gone on with: its content, or the field of this name, "
-        "such as `reasoning_content`.",
+        False, description="End within the last message's content, or its field of this name."
     )
     template_args: Object | None = Field(
         None, description="Further variables of the template, such as `enable_thinking`. A template cannot be sent."
