@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from tokenizer_core.corpus.sample import sample_corpus
     from tokenizer_core.engines.engine import Engine
     from tokenizer_core.engines.ray import RayEngine
-    from tokenizer_core.exact_prefix import ContinuedChat, continue_chat, prefix_stable
+    from tokenizer_core.exact_prefix import ContinuedChat, RewrittenHistory, continue_chat, continue_ids, prefix_stable
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
@@ -217,6 +217,7 @@ __all__ = [
     "ReservedSpan",
     "Responder",
     "Rewriting",
+    "RewrittenHistory",
     "Row",
     "RowTooLong",
     "SamplingOptions",
@@ -266,6 +267,7 @@ __all__ = [
     "check_token_files",
     "compare",
     "continue_chat",
+    "continue_ids",
     "core_count",
     "count_json",
     "counted",
@@ -333,7 +335,7 @@ _LATER = {
         "engines.engine": ("Engine",),
         "engines.ray": ("RayEngine",),
         "examples": ("TrainedOn",),
-        "exact_prefix": ("ContinuedChat", "continue_chat", "prefix_stable"),
+        "exact_prefix": ("ContinuedChat", "RewrittenHistory", "continue_chat", "continue_ids", "prefix_stable"),
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_sentencepiece", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),

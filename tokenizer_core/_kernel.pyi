@@ -163,7 +163,7 @@ class ChatTemplate:
         documents: bytes | None = None,
         arguments: bytes | None = None,
         add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
+        continue_final_message: str | None = None,
         content_format: Literal["sent", "auto", "string", "parts"] = "sent",
         form: Literal["sent", "tokenize", "render", "responses"] = "sent",
         before: tuple[int, int] = (0, 0),
@@ -176,6 +176,7 @@ class ChatTemplate:
             now: year, month, day, hour, minute, second, microsecond, day of the week from Monday on (0), day of the
                 year: what ``strftime_now`` says, which a template needs that tells the time.
             specials: the literals of special tokens by their names, such as ``bos_token``.
+            continue_final_message: the field of the last message that is to go on.
             content_format: the form of content for the template; ``"auto"``: as it reads it, and ``developer`` as
                 ``system`` where it writes nothing of that role.
             form: the form of messages and tools: as they are sent, or as a route of vLLM's gives them to templates.

@@ -77,6 +77,16 @@ def check_flag(value: object, field: str) -> None:
         raise InvalidOption(f"{field} is True or False, not {shown(value)}", field=field)
 
 
+def check_flag_or_name(value: object, field: str) -> None:
+    """Refuse anything but a ``bool`` or a name.
+
+    Raises:
+        InvalidOption
+    """
+    if value == "" or not isinstance(value, bool | str):
+        raise InvalidOption(f"{field} is True, False or the name of a field, not {shown(value)}", field=field)
+
+
 def check_choice(value: object, choices: Any, field: str) -> None:
     """Refuse anything but one of the words of a ``Literal``.
 

@@ -1,23 +1,23 @@
 """Append messages to the ids that an engine really saw, without changing one of these ids.
 
 An engine generates other ids than a tokenizer makes of the same text, and many templates write an old turn otherwise
-than the model wrote it. Agents and reinforcement learning need the ids as they were. Where the template goes on from
-its text, the two are joined at the special token that ends a turn: no merge crosses it, so what follows has the ids
-that it has in the whole chat.
+than the model wrote it. Agents and reinforcement learning need the ids as they were. The two are joined at the special
+token that ends the last old turn: no merge crosses it, so what follows has the ids that it has in the whole chat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.arguments import integer_of
+from tokenizer_core.arguments import check_choice, integer_of
 from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
 from tokenizer_core.chat.rendering import RenderingOptions
+from tokenizer_core.chat.turns import common
 from tokenizer_core.errors import HistoryRewritten, InvalidOption, TemplateLimit
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -29,6 +29,9 @@ MOST_TEXT = 1 << 24
 
 Message = Mapping[str, Any]
 Ids = npt.NDArray[np.uint32]
+Indices = npt.NDArray[np.intp]
+RewrittenHistory = Literal["refuse", "keep"]
+"""What to do where the template writes the earlier messages otherwise once others follow: refuse, or keep the ids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +61,16 @@ def continue_chat(
     prefix_ids: Sequence[int] | Ids,
     *,
     new_from: int,
+    rewritten: RewrittenHistory = "refuse",
     special_tokens: ChatPolicy = "text",
     **options: Unpack[RenderingOptions],
 ) -> ContinuedChat:
     """Append the messages from ``new_from`` on to ids that stand for those before.
 
-    The prefix may end with its turn or within it; the token that ends the turn is put in where it is missing.
-
     Args:
+        prefix_ids: end within the last old turn, with the token that ends it, as an engine does, or behind that, as
+            ``Tokenizer.encode_chat`` does. What is missing of the turn's end is put in.
+        rewritten: ``"keep"`` goes on behind the ids also where the template writes the old turns otherwise now.
         options: those of ``Tokenizer.render_chat``, for the whole chat.
 
     Raises:
@@ -78,22 +83,33 @@ def continue_chat(
     if at >= len(messages):
         message = f"new_from is {at}, and the last of {len(messages)} messages is {len(messages) - 1}"
         raise InvalidOption(message, field="new_from")
+    check_choice(rewritten, RewrittenHistory, "rewritten")
     tokenizer.decode_bytes(prefix_ids)
-    prefix = np.asarray(prefix_ids, dtype=np.uint32)
+    past = tokenizer.encode_chat(messages[:at], special_tokens=special_tokens, **_closed(options))
     whole = tokenizer.encode_chat(messages, special_tokens=special_tokens, **options)
-    join, closing = _join(_history(tokenizer, messages[:at], special_tokens, options), whole)
-    ends = {int(whole.ids[join]), closing}
-    is_open = len(prefix) == 0 or int(prefix[-1]) not in ends
-    rest = slice(join if is_open else join + 1, None)
-    ids = np.concatenate((prefix, whole.ids[rest]))
-    return ContinuedChat(
-        ids,
-        len(ids) - len(prefix),
-        (int(whole.ids[join]),) if is_open else (),
-        whole.assistant_mask[rest],
-        np.array_equal(ids, whole.ids),
-        whole,
-    )
+    prefix = np.asarray(prefix_ids, dtype=np.uint32)
+    joint = _join(past, whole, keeps=rewritten == "keep")
+    place = _place(tokenizer, prefix, joint)
+    ids, at = _behind(tokenizer, whole, place)
+    parted = len(ids) - len(whole.ids) + at
+    mask = np.concatenate((whole.assistant_mask[at - 1 : at].repeat(parted), whole.assistant_mask[at:]))
+    is_open = place <= whole.spans[joint.new, 0]
+    inserted = ids[: parted + joint.new + 1 - at if is_open else 0]
+    every = np.concatenate((prefix, ids))
+    is_equal = np.array_equal(every, whole.ids)
+    return ContinuedChat(every, len(ids), tuple(inserted.tolist()), mask, is_equal, whole)
+
+
+def continue_ids(tokenizer: Tokenizer, prefix_ids: Sequence[int] | Ids, past: EncodedChat, whole: EncodedChat) -> Ids:
+    """Append to ids what a chat has behind its history, as ``continue_chat`` does where ids of a history are kept.
+
+    Args:
+        past: the history alone, without a generation prompt.
+        whole: a chat that begins with the same messages.
+    """
+    prefix = np.asarray(prefix_ids, dtype=np.uint32)
+    place = _place(tokenizer, prefix, _join(past, whole, keeps=True))
+    return np.concatenate((prefix, _behind(tokenizer, whole, place)[0]))
 
 
 def prefix_stable(
@@ -131,7 +147,7 @@ def prefix_stable(
 
 def _continues(past: EncodedChat, chat: EncodedChat) -> bool:
     try:
-        _join(past, chat)
+        _join(past, chat, keeps=False)
     except (HistoryRewritten, InvalidOption):
         return False
     return True
@@ -142,40 +158,144 @@ def _closed(options: RenderingOptions) -> RenderingOptions:
     return {**options, "add_generation_prompt": False, "continue_final_message": False}
 
 
-def _history(
-    tokenizer: Tokenizer, messages: Sequence[Message], special_tokens: ChatPolicy, options: RenderingOptions
-) -> EncodedChat:
-    return tokenizer.encode_chat(messages, special_tokens=special_tokens, **_closed(options))
-
-
-def _join(past: EncodedChat, whole: EncodedChat) -> tuple[int, int]:
-    """Return where in the whole chat the token stands that ends the history, and the one that ends it alone.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joint:
+    """The token that ends a history alone, and the one that ends the same turn in the whole chat.
 
     These may differ: some models end an answer with one token while it is the last, and with another in history.
+
+    Attributes:
+        old, new: the indices of the two; no ``old`` where the next turn's first token ends the turn before it.
+        marks: the indices of all special tokens behind what the history says.
     """
-    ends = np.flatnonzero(past.control)
-    said = max((span.end for span in past.rendered.spans if span.message is not None), default=0)
-    if len(ends) == 0 or past.spans[ends[-1], 0] < said:
+
+    past: EncodedChat
+    whole: EncodedChat
+    old: int | None
+    new: int
+    marks: Indices
+
+
+def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
+    """Find the token that ends the last turn of a history.
+
+    Raises:
+        HistoryRewritten: the texts differ before that, and ids are not kept; or nothing is left of the last turn.
+        InvalidOption: no special token ends the turn.
+    """
+    roles = past.rendered.roles
+    # Where system messages are put together, a message has another number in the whole chat.
+    like_it = [at for at, role in enumerate(whole.rendered.roles) if role == roles[-1]]
+    marks, olds, _ = _special_behind(past, len(roles) - 1)
+    behind, news, end = _special_behind(whole, like_it[roles.count(roles[-1]) - 1])
+    # Some templates write the end of a turn behind their loop over messages, or with the next message.
+    olds = olds if len(olds) else marks[-1:]
+    same, starts = common(past.rendered.text, whole.rendered.text), past.spans[olds, 0].tolist()
+    for old, start in zip(olds[::-1].tolist(), starts[::-1], strict=True):
+        for new in np.flatnonzero(whole.control & (whole.spans[:, 0] == start)).tolist():
+            # What begins the next turn may stand there, in place of what ends a chat.
+            if start <= same and (whole.ids[new] == past.ids[old] or new in news[-1:]):
+                return _Joint(past, whole, old, new, marks)
+    news = news if len(news) else behind[np.isin(whole.ids[behind], past.ids[olds])]
+    if keeps and len(news):
+        alike = olds[past.ids[olds] == whole.ids[news[-1]]]
+        return _Joint(past, whole, next(iter([*alike[::-1], *olds[::-1]]), None), int(news[-1]), marks)
+    follows = len(behind) > 0 and not whole.rendered.text[end : whole.spans[behind[0], 0]].strip()
+    if keeps and follows:
+        return _Joint(past, whole, None, int(behind[0]), marks)
+    if len(olds) == 0 or starts[0] <= same < len(whole.rendered.text):
         raise InvalidOption(
-            "the chat template ends the last turn before new_from with no special token; ids cannot be joined there",
+            f"the chat template ends the turn of messages[{len(roles) - 1}] with no special token; ids cannot be "
+            "joined there",
             field="new_from",
         )
-    start = int(past.spans[ends[-1], 0])
-    old, new = past.rendered.text, whole.rendered.text
-    if old[:start] != new[:start]:
-        raise _rewritten(past, next(at for at in range(start) if at >= len(new) or old[at] != new[at]))
-    places = np.flatnonzero(whole.control & (whole.spans[:, 0] == start))
-    if len(places) == 0:
-        raise _rewritten(past, start)
-    return int(places[0]), int(past.ids[ends[-1]])
+    raise _rewritten(past, same, can_keep=follows or len(news) > 0)
 
 
-def _rewritten(past: EncodedChat, at: int) -> HistoryRewritten:
+def _special_behind(chat: EncodedChat, message: int) -> tuple[Indices, Indices, int]:
+    """Return where special tokens stand behind what a message says: before what others say, and in its own part.
+
+    The part's end is the third value.
+    """
+    spans = [span for span in chat.rendered.spans if span.message is not None]
+    ends = [span.end for span in spans if span.message == message]
+    # An empty message ends behind its beginning.
+    said = max(ends) if ends else chat.begin(message)
+    if said is None:
+        return np.empty(0, np.intp), np.empty(0, np.intp), 0
+    starts, length = chat.spans[:, 0], len(chat.rendered.text)
+    foreign = min((span.start for span in spans if span.message != message and span.start >= said), default=length)
+    end = next((end for of, _, end in chat.rendered.parts if of == message and end >= said), said)
+    behind = chat.control & (starts >= said) & (starts < foreign)
+    return np.flatnonzero(behind), np.flatnonzero(behind & (starts < end)), end
+
+
+def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
+    """Return the place in the text of the whole chat that a prefix reaches.
+
+    That is behind the end of the turn if the prefix ends with it, or with what the template writes behind it, or with a
+    part of that. Else the turn is open, and the place is before its end.
+    """
+    past, whole, text = joint.past, joint.whole, joint.whole.rendered.text
+    start, end = whole.spans[joint.new].tolist()
+    controls = np.flatnonzero(np.isin(prefix, np.fromiter(whole.specials, np.uint32)))
+    if len(controls) == 0:
+        return int(start)
+    id, tail = int(prefix[controls[-1]]), prefix[controls[-1] + 1 :]
+    eos = None if joint.old is None else tokenizer.special_tokens.get(tokenizer.settings.eos or "")
+    before = prefix[controls[-1] :: -1].tolist()
+    marks = {at: _reached(tokenizer, past, at, tail) for at in joint.marks.tolist() if past.ids[at] == id}
+    known = [at for at, place in marks.items() if place is not None and joint.old is not None]
+    # Of two equal tokens that one behind the same ids.
+    mark = max(known, key=lambda at: (common(before, past.ids[at::-1].tolist()), -at), default=joint.old)
+    if mark == joint.old and (known or id in (whole.ids[joint.new], eos)):
+        found = _reached(tokenizer, whole, joint.new, tail)
+        if found is not None:
+            return found
+    if not known or joint.old is None or mark is None:
+        return int(start)
+    place, old = marks[mark] or 0, int(past.spans[joint.old, 1])
+    if place < old:
+        left = past.rendered.text[place:old]
+        return int(end - len(left) if text.endswith(left, 0, end) else start)
+    shared = common(past.rendered.text[old:place], text[end:])
+    if mark == joint.old or shared == place - old:
+        return int(end + shared)
+    # What ends a chat alone may stand behind what both have, but not the beginning of another turn.
+    begin = int(past.spans[mark, 0]) - old
+    return int(end + begin if id == eos and begin <= shared else start)
+
+
+def _reached(tokenizer: Tokenizer, chat: EncodedChat, at: int, tail: Ids) -> int | None:
+    """Return the place in a chat's text up to which ids are what the template writes behind a token, if they are."""
+    behind = int(chat.spans[at, 1])
+    if np.array_equal(chat.ids[at + 1 : at + 1 + len(tail)], tail):
+        return int(chat.spans[at + len(tail), 1])
+    written = tokenizer.decode(tail)
+    said = min((span.start for span in chat.rendered.spans if span.start >= behind), default=len(chat.rendered.text))
+    return behind + len(written) if chat.rendered.text.startswith(written, behind, said) else None
+
+
+def _behind(tokenizer: Tokenizer, chat: EncodedChat, place: int) -> tuple[Ids, int]:
+    """Return the ids of a chat's text from a place on, and the index of the first that the chat has too."""
+    at = int(np.searchsorted(chat.spans[:, 0], place))
+    end = int(chat.spans[at - 1, 1]) if at else 0
+    if end <= place:
+        return chat.ids[at:], at
+    if chat.control[at - 1]:
+        return chat.ids[at - 1 :], at - 1
+    # The prefix has a part of this token's text. What a tokenizer may put before a text is not wanted.
+    mark = next(iter(tokenizer.special_tokens))
+    rest = tokenizer.encode(mark + chat.rendered.text[place:end], special_tokens="parse")[1:]
+    return np.concatenate((rest, chat.ids[at:])), at
+
+
+def _rewritten(past: EncodedChat, at: int, *, can_keep: bool) -> HistoryRewritten:
     """Name the first message whose text is another, by the place where the texts part."""
     spans = [span for span in past.rendered.spans if span.message is not None]
     message = next((span.message for span in spans if span.end > at), spans[-1].message if spans else 0)
+    remedy = 'rewritten="keep" goes on behind the ids all the same' if can_keep else "send the ids of the whole chat"
     return HistoryRewritten(
-        f"the chat template writes messages[{message}] otherwise once new messages follow; send the ids of the whole "
-        "chat instead",
+        f"the chat template writes messages[{message}] otherwise once new messages follow; {remedy}",
         field=f"messages[{message}]",
     )

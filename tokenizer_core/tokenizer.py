@@ -314,7 +314,9 @@ class Tokenizer(TokenizerFacts):
 
         Args:
             tools, documents: JSON objects, handed to the template.
-            add_generation_prompt, continue_final_message: end with the assistant's next turn begun; within the last.
+            add_generation_prompt: end with the assistant's next turn begun.
+            continue_final_message: end within the last message: its content, or the field of this name, such as
+                ``"reasoning_content"``.
             template_args: further variables of the template, such as ``enable_thinking``.
             template: the name of one of ``templates``; by default ``tool_use`` if there are tools, else ``default``.
             content_format: give the template text as it is sent, or always in one form; ``"auto"``: as it reads it.

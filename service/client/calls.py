@@ -17,7 +17,7 @@ from service.client.batches import json_rows
 from service.client.call import Call, Rows
 from service.http.media import ARROW, OCTETS, ROW_LENGTHS
 from service.schemas.fields import Part, SpecialTokens
-from tokenizer_core import InvalidOption, InvalidUnicode, Side, Truncation, Unit
+from tokenizer_core import InvalidOption, InvalidUnicode, RewrittenHistory, Side, Truncation, Unit
 
 IdArray = npt.NDArray[np.uint32]
 
@@ -67,7 +67,7 @@ class ChatOptions(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]]
     documents: Sequence[Mapping[str, Any]]
     add_generation_prompt: bool
-    continue_final_message: bool
+    continue_final_message: bool | str
     template_args: Mapping[str, Any]
     template: str
     unused: Literal["refuse", "report"]
@@ -86,6 +86,7 @@ class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
     train_reasoning: Literal["all", "written", "none"]
     prefix_ids: Sequence[int]
     new_from: int
+    rewritten: RewrittenHistory
 
 
 class OffsetsOptions(TextOptions, total=False):

@@ -17,8 +17,9 @@ _PARTS = ("ids", "count", "assistant_mask")
 
 
 def is_asked(request: EncodeRequest) -> bool:
-    """Tell whether a request begins with ids, or says where they end."""
-    return request.prefix_ids is not None or request.new_from is not None
+    """Tell whether a request begins with ids, or says where they end or what becomes of them."""
+    fields = request.prefix_ids, request.new_from, request.rewritten
+    return fields != (None, None, "refuse")
 
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings) -> Answer:
@@ -43,6 +44,7 @@ def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings) 
             chat,
             prefix,
             new_from=new_from,
+            rewritten=request.rewritten,
             special_tokens=chats.policy(request, settings),
             **chats.options(request, settings),
         )

@@ -44,6 +44,9 @@ MAX_SEED = (1 << 64) - 1
 
 PREFIX_IDS: Any = Field(None, description="Ids of an engine that one chat begins with, exactly as they are.")
 NEW_FROM: Any = Field(None, description="The first message that `prefix_ids` do not stand for.")
+REWRITTEN: Any = Field(
+    "refuse", description="A template that rewrites earlier messages: refuse the chat, or keep `prefix_ids`."
+)
 
 Object = dict[str, Any]
 

@@ -17,6 +17,7 @@ from service.schemas.fields import (
     NEW_FROM,
     PREFIX_IDS,
     RENDERED_AGAIN,
+    REWRITTEN,
     Id,
     Object,
     Part,
@@ -24,7 +25,7 @@ from service.schemas.fields import (
     SpecialTokens,
     drop_default,
 )
-from tokenizer_core import MAX_NBEST, Padding, Side, Truncation, Unit
+from tokenizer_core import MAX_NBEST, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -178,7 +179,9 @@ class ChatOptions(RequestBody):
     add_generation_prompt: bool = Field(
         False, description="End a chat with the beginning of the assistant's next turn."
     )
-    continue_final_message: bool = Field(False, description="End a chat within its last message, to be gone on with.")
+    continue_final_message: bool | Annotated[str, Field(min_length=1)] = Field(
+        False, description="End within the last message's content, or its field of this name."
+    )
     template_args: Object | None = Field(
         None, description="Further variables of the template, such as `enable_thinking`. A template cannot be sent."
     )
@@ -284,6 +287,7 @@ class EncodeRequest(TextOrChatRequest):
     block_hashes: Object | None = BLOCK_HASHES
     prefix_ids: list[Id] | None = PREFIX_IDS
     new_from: int | None = NEW_FROM
+    rewritten: RewrittenHistory = REWRITTEN
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )

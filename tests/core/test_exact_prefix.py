@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.support.data import needs_data
 from tokenizer_core import HistoryRewritten, InvalidOption, TokdError, Tokenizer, UnknownTokenId
 from tokenizer_core import continue_chat as continued
 from tokenizer_core import prefix_stable as stable
+from tokenizer_core._kernel import Vocabulary
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -82,7 +84,8 @@ def test_ids_that_are_those_of_the_template_give_the_whole_chat() -> None:
     whole = tokenizer.encode_chat(CHAT, add_generation_prompt=True).ids.tolist()
     past = tokenizer.encode_chat(CHAT[:4]).ids.tolist()
     assert whole[: len(past)] == past
-    for seen in (past[:-1], past[:-2]):
+    for seen in (past, past[:-1], past[:-2]):
+        # With the line break behind the turn, with the turn's end alone, and cut off before that.
         found = continued(tokenizer, CHAT, seen, new_from=4, add_generation_prompt=True)
         assert found.ids.tolist() == whole
         assert found.retokenized_equal
@@ -98,15 +101,131 @@ def test_a_turn_that_ends_otherwise_while_it_is_the_last_is_joined() -> None:
     assert continued(tokenizer, CHAT[:3], [5], new_from=2).ids.tolist() == [5, ends[1], *behind]
 
 
+BREAKS = CHATML.replace("<|im_start|>", "\n\n\n# ")
+"""Writes a line break behind a turn and two before the next: where merges know two, they join the first two."""
+TWICE = CHATML.replace("<|im_end|>", "\n<|im_end|>\n<|end|>")
+CLOSED = CHATML.replace("{% if add", "{% if not add_generation_prompt %}</s>{% endif %}{% if add")
+"""Ends a chat, and no turn, with the tokenizer's own end."""
+PROMPTS = CHATML[: CHATML.index("{% if add")] + "{{ '<|im_start|>assistant\n' }}"
+"""Begins the next turn always."""
+
+
+def texts_of(tokenizer: Tokenizer, seen: str, **options: Any) -> str:
+    """Return what is put behind a prefix, as text."""
+    ids = ids_of(tokenizer, seen)
+    found = continued(tokenizer, CHAT[:3], ids, new_from=2, add_generation_prompt=True, **options)
+    assert found.ids[: len(ids)].tolist() == ids
+    return tokenizer.decode(found.ids[len(ids) :])
+
+
+@pytest.mark.parametrize(
+    ("template", "behind", "prefixes"),
+    [
+        (CHATML, "\n<|im_start|>user\nef<|im_end|>\n<|im_start|>assistant\n", {"x": "<|im_end|>", "x</s>": ""}),
+        (
+            TWICE,
+            "\n<|im_start|>user\nef\n<|im_end|>\n<|end|>\n<|im_start|>assistant\n",
+            {
+                "x": "<|end|>",
+                "x\n": "<|end|>",
+                "x\n<|im_end|>": "\n<|end|>",
+                "x\n<|im_end|>\n": "<|end|>",
+                "x<|im_end|>\n<|end|>": "",
+            },
+        ),
+        (CLOSED, "\n<|im_start|>user\nef<|im_end|>\n<|im_start|>assistant\n", {"x<|im_end|>": ""}),
+        (PROMPTS, "\n<|im_start|>user\nef<|im_end|>\n<|im_start|>assistant\n", {"x<|im_end|>": ""}),
+    ],
+    ids=["one end", "two ends", "the end of a chat", "a prompt that is always written"],
+)
+def test_what_the_prefix_has_of_the_end_is_not_written_again(
+    template: str, behind: str, prefixes: dict[str, str]
+) -> None:
+    tokenizer = built(template)
+    for seen, end in prefixes.items():
+        assert texts_of(tokenizer, seen) == end + behind, seen
+
+
+def test_what_ends_a_chat_alone_stays_and_a_turn_that_is_begun_is_ended() -> None:
+    user = "<|im_start|>user\nef<|im_end|>\n<|im_start|>assistant\n"
+    assert texts_of(built(CLOSED), "x<|im_end|>\n</s>") == user
+    begun = "x<|im_end|>\n<|im_start|>assistant\n"
+    for template in (CHATML, PROMPTS):
+        assert texts_of(built(template), begun) == "<|im_end|>\n" + user
+
+
+def test_a_part_of_a_token_behind_the_end_is_not_written_again() -> None:
+    vocabulary = Vocabulary.from_tokens(
+        [*((byte, bytes([byte])) for byte in range(256)), (256, b"\n\n")], [(10, 10, 256)]
+    )
+    tokenizer = built(BREAKS).with_parts(replace(built(BREAKS).parts, vocabulary=vocabulary))
+    whole = tokenizer.encode_chat(CHAT[:3], add_generation_prompt=True)
+    past = tokenizer.encode_chat(CHAT[:2]).ids.tolist()
+    assert (past[-1], 256 in whole.ids) == (10, True)
+    found = continued(tokenizer, CHAT[:3], past, new_from=2, add_generation_prompt=True)
+    assert found.ids[: len(past)].tolist() == past
+    assert tokenizer.decode(found.ids) == whole.rendered.text
+    assert not found.retokenized_equal
+
+
+def test_an_empty_answer_ends_too() -> None:
+    tokenizer, chat = built(CHATML), [CHAT[0], {"role": "assistant", "content": ""}, CHAT[2]]
+    whole = tokenizer.encode_chat(chat).ids.tolist()
+    past = tokenizer.encode_chat(chat[:2]).ids.tolist()
+    for seen in (past, past[:-1], past[:-2]):
+        assert continued(tokenizer, chat, seen, new_from=2).ids.tolist() == whole
+    end = tokenizer.special_tokens["<|im_end|>"]
+    assert continued(tokenizer, chat, [7], new_from=2).ids.tolist() == [7, *whole[whole.index(end, len(past) - 3) :]]
+
+
 def test_a_template_that_rewrites_history_is_refused_with_the_message() -> None:
     tokenizer = built(DROPS)
     chat = [CHAT[0], {**CHAT[1], "reasoning_content": "hm"}, CHAT[2]]
     with pytest.raises(HistoryRewritten) as caught:
         continued(tokenizer, chat, [1], new_from=2)
     assert (caught.value.code, caught.value.place["field"]) == ("history_rewritten", "messages[1]")
+    assert 'rewritten="keep"' in caught.value.message
     assert stable(tokenizer, chat) == [False]
     assert stable(tokenizer, CHAT) == [True, True]
     assert stable(built(CHATML), CHAT[:1]) == []
+
+
+def test_ids_of_a_rewritten_history_are_kept_on_request() -> None:
+    tokenizer = built(DROPS)
+    chat = [CHAT[0], {**CHAT[1], "reasoning_content": "hm"}, CHAT[2]]
+    end = tokenizer.special_tokens["<|im_end|>"]
+    behind = ids_of(tokenizer, "\n<|im_start|>user\nef<|im_end|>\n")
+    past = tokenizer.encode_chat(chat[:2]).ids.tolist()
+    assert "hm" in tokenizer.decode(past)
+    for seen in (past, past[:-1], past[:-2], [5, end], [5]):
+        found = continued(tokenizer, chat, seen, new_from=2, rewritten="keep")
+        closed = seen[: seen.index(end, max(0, len(seen) - 2))] if end in seen[-2:] else seen
+        assert found.ids.tolist() == [*closed, end, *behind]
+        assert found.inserted == (() if end in seen[-2:] else (end,))
+        assert not found.retokenized_equal
+    assert continued(tokenizer, CHAT[:3], [5], new_from=2, rewritten="keep").ids.tolist() == [5, end, *behind]
+    with pytest.raises(InvalidOption) as caught:
+        continued(tokenizer, chat, [5], new_from=2, rewritten=True)  # type: ignore[arg-type]
+    assert caught.value.place["field"] == "rewritten"
+
+
+def test_a_turn_of_which_nothing_is_left_cannot_be_kept() -> None:
+    template = CHATML.replace(
+        "{% for m in messages %}", "{% for m in messages if messages[2] is not defined or m.role == 'user' %}"
+    )
+    with pytest.raises(HistoryRewritten) as caught:
+        continued(built(template), CHAT[:3], [5], new_from=2, rewritten="keep")
+    assert "send the ids of the whole chat" in caught.value.message
+
+
+def test_a_turn_that_the_next_one_ends_is_kept_on_request() -> None:
+    tokenizer = built(UNMARKED)
+    mark = tokenizer.special_tokens["<s>"]
+    behind = ids_of(tokenizer, "user: ef\n")
+    for seen in ([1], [1, mark]):
+        found = continued(tokenizer, CHAT[:3], seen, new_from=2, rewritten="keep")
+        assert found.ids.tolist() == [1, mark, *behind]
+        assert found.inserted == ((mark,) if seen == [1] else ())
 
 
 def test_a_template_without_an_end_of_a_turn_is_refused() -> None:
@@ -138,32 +257,36 @@ def test_an_empty_prefix_is_a_turn_that_is_open() -> None:
 
 @needs_data
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_every_template_continues_its_own_ids_exactly_or_says_why_not(template: str) -> None:
+@pytest.mark.parametrize("rewritten", ["refuse", "keep"])
+def test_every_template_continues_its_own_ids_and_an_engine_s(template: str, rewritten: Any) -> None:
     tokenizer = built(source(template))
     specials = set(tokenizer.special_tokens.values())
-    for chat, at, options in STEPS.values():
+    for name, (chat, at, options) in STEPS.items():
+        options = {**options, "add_generation_prompt": True}
         try:
-            whole = tokenizer.encode_chat(chat, add_generation_prompt=True, **options).ids.tolist()
-            past = tokenizer.encode_chat(chat[:at], **options).ids.tolist()
+            whole = tokenizer.encode_chat(chat, **options)
+            past = tokenizer.encode_chat(chat[:at], **{**options, "add_generation_prompt": False}).ids.tolist()
+            found = continued(tokenizer, chat, [7, 8, 9], new_from=at, rewritten=rewritten, **options)
         except TokdError:
+            # The template takes no such chat, ends no turn with a special token, or writes history otherwise.
             continue
-        seen = [7, 8, 9]
-        try:
-            found = continued(tokenizer, chat, seen, new_from=at, add_generation_prompt=True, **options)
-        except HistoryRewritten:
-            last = max(place for place, id in enumerate(past) if id in specials)
-            if whole[:last] == past[:last] and whole[last] in specials:
-                pytest.fail("the ids go on, and are said not to")
-            continue
-        except InvalidOption:
-            # No special token ends the turn.
-            continue
-        assert found.ids[: len(seen)].tolist() == seen
-        assert len(found.inserted) == 1
-        last = max(place for place, id in enumerate(past) if id in specials)
-        exact = continued(tokenizer, chat, past[:last], new_from=at, add_generation_prompt=True, **options)
-        assert exact.retokenized_equal
-        assert exact.ids.tolist() == whole
+        ids, end = whole.ids.tolist(), len(whole.ids) - found.appended
+        assert found.ids.tolist() == [7, 8, 9, *ids[end:]], name
+        assert found.inserted == (ids[end],)
+        # An engine stops at the end of the turn.
+        stopped = continued(tokenizer, chat, [7, 8, 9, *found.inserted], new_from=at, rewritten=rewritten, **options)
+        assert stopped.ids.tolist() == found.ids.tolist() or ids[end] in past[-3:-1], name
+        # A template writes more behind that, up to what begins the next turn.
+        behind = next((place for place in range(end + 1, len(ids)) if ids[place] in specials), end + 1)
+        for cut in range(end, behind + 1):
+            seen = ids[:cut]
+            assert continued(tokenizer, chat, seen, new_from=at, rewritten=rewritten, **options).ids.tolist() == ids, (
+                name
+            )
+        if ids[: len(past)] == past:
+            assert continued(tokenizer, chat, past, new_from=at, rewritten=rewritten, **options).ids.tolist() == ids, (
+                name
+            )
 
 
 @needs_data
@@ -180,4 +303,4 @@ def test_most_templates_can_be_continued() -> None:
             outcomes["no end"] += 1
         except TokdError:
             outcomes["refused"] += 1
-    assert outcomes["continued"] >= 25, outcomes
+    assert outcomes["continued"] >= 27, outcomes

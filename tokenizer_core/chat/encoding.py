@@ -133,6 +133,10 @@ class EncodedChat:
         inside = before[self.spans[:, 1]] - before[self.spans[:, 0]]
         return (inside > 0) & (inside < self.spans[:, 1].astype(np.int64) - self.spans[:, 0])
 
+    def begin(self, message: int) -> int | None:
+        """Return the place in the text where a message begins, of the assistant's where the model begins to write."""
+        return next((start for start, _ in self._turns([message])), None)
+
     def _trained(self, train_on: str | Sequence[str]) -> list[tuple[int, int]]:
         roles, named = self.rendered.roles, train_on if isinstance(train_on, str) else None
         if named == "last":
@@ -157,7 +161,7 @@ class EncodedChat:
         for message in messages:
             if self.rendered.generated and self.rendered.roles[message] == "assistant":
                 spans += self._blocks(message)
-            elif self.rendered.roles[message] == "assistant" and message in self._written_alone:
+            elif self.rendered.roles[message] == "assistant":
                 spans += self._model.of(message)
             elif message in self._said:
                 start, end = self._said[message]
@@ -167,11 +171,6 @@ class EncodedChat:
     @cached_property
     def _model(self) -> Turns:
         return Turns(self.rendered, self.spans, self.control)
-
-    @cached_property
-    def _written_alone(self) -> frozenset[int]:
-        """The messages of which the template has written each by itself."""
-        return frozenset(message for message, _, _ in self.rendered.parts)
 
     @cached_property
     def _said(self) -> dict[int, tuple[int, int]]:

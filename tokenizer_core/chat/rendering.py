@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypedDict
 
 from tokenizer_core._kernel import Rendering, chat_json, plain_messages_json
-from tokenizer_core.arguments import check_choice, check_flag
+from tokenizer_core.arguments import check_choice, check_flag, check_flag_or_name
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
 from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, MessageForm, Template, compiled
 from tokenizer_core.config import Settings
@@ -27,6 +27,8 @@ from tokenizer_core.errors import (
 Message = Mapping[str, Any]
 
 _SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+REASONING = ("reasoning_content", "thinking", "reasoning")
+"""The names that templates read reasoning by."""
 RESERVED = {
     **dict.fromkeys(
         ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message"),
@@ -64,7 +66,7 @@ class RenderingOptions(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]] | None
     documents: Sequence[Mapping[str, Any]] | None
     add_generation_prompt: bool
-    continue_final_message: bool
+    continue_final_message: bool | str
     template_args: Mapping[str, Any] | None
     template: str | None
     content_format: ContentFormat
@@ -109,10 +111,11 @@ class History:
             if not messages:
                 continue
             try:
-                ended, _ = self._render(messages, begins=False)
-                begun, parts = self._render(messages, begins=True)
+                ended = self._render(messages, begins=False).text
+                rendered = self._render(messages, begins=True)
             except InputError:
                 continue
+            begun, parts = rendered.text, rendered.turns
             # A template may write it within its loop over messages, or more than it behind them.
             behind = [begun[parts[-1][2] :]] if parts else []
             prompt = max([*behind, begun[len(ended) :] if begun.startswith(ended) else ""], key=len)
@@ -122,16 +125,24 @@ class History:
     def part(self, message: int) -> str:
         """Return what the template writes of a message that is the last; nothing if it fails."""
         try:
-            text, parts = self._render(self.messages[: message + 1], begins=False)
+            alone = self._render(self.messages[: message + 1], begins=False)
         except InputError:
             return ""
-        return next((text[start:end] for of, start, end in parts if of == message), "")
+        return next((alone.text[start:end] for of, start, end in alone.turns if of == message), "")
 
-    def _render(self, messages: Sequence[Message], *, begins: bool) -> tuple[str, list[tuple[int, int, int]]]:
-        options = {**self.options, "add_generation_prompt": begins, "continue_final_message": False}
+    def closing(self, count: int) -> str:
+        """Return what the template writes behind the text of the first messages if no more follow."""
+        try:
+            alone = self._render(self.messages[:count], begins=False)
+        except InputError:
+            return ""
+        said = max(((message, end) for message, _, _, end in alone.spans if message is not None), default=(0, 0))
+        return alone.text[said[1] :]
+
+    def _render(self, messages: Sequence[Message], *, begins: bool) -> Rendering:
+        options = {**self.options, "add_generation_prompt": begins, "continue_final_message": None}
         written = chat_json(list(messages), "messages")
-        rendered = self.template.engine.render(written, now=self.template.now(), **options)
-        return rendered.text, rendered.turns
+        return self.template.engine.render(written, now=self.template.now(), **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,22 +194,29 @@ class RenderedChat:
         return f"RenderedChat({self.text!r})"
 
     def unused(self) -> list[str]:
-        """Return the fields that left no trace in the text: messages that say something, ``tools``, ``documents``."""
+        """Return the fields that left no trace in the text: messages, their reasoning, ``tools``, ``documents``."""
         said = {span.message for span in self.spans if span.message is not None and span.field != "role"}
+        thought = {span.message for span in self.spans if span.field.partition("[")[0] in REASONING}
         shared = {span.field[: len("documents")] for span in self.spans if span.message is None}
-        unused = [f"messages[{at}]" for at, each in enumerate(self.given["messages"]) if at not in said and _says(each)]
+        unused: list[str] = []
+        for at, message in enumerate(self.given["messages"]):
+            reasoning = next((name for name in REASONING if message.get(name)), None)
+            if at not in said and _says(message):
+                unused.append(f"messages[{at}]")
+            elif reasoning is not None and at not in thought and str(message[reasoning]).strip():
+                unused.append(f"messages[{at}].{reasoning}")
         for name in ("tools", "documents"):
             if self.given[name] and not any(field.startswith(name) for field in shared):
                 unused.append(name)
         return unused
 
     def require_all_used(self) -> None:
-        """Refuse a chat of which a part left no trace.
+        """Refuse a chat of which a part left no trace, but for reasoning, which many templates leave out of history.
 
         Raises:
             MessageNotRendered
         """
-        unused = self.unused()
+        unused = [field for field in self.unused() if not field.endswith(REASONING)]
         if unused:
             raise MessageNotRendered(
                 f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
@@ -217,7 +235,7 @@ class ChatRenderer:
         tools: Sequence[Mapping[str, Any]] | None = None,
         documents: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = False,
-        continue_final_message: bool = False,
+        continue_final_message: bool | str = False,
         template_args: Mapping[str, Any] | None = None,
         template: str | None = None,
         content_format: ContentFormat = "sent",
@@ -226,7 +244,7 @@ class ChatRenderer:
         check_choice(content_format, ContentFormat, "content_format")
         check_choice(form, MessageForm, "form")
         check_flag(add_generation_prompt, "add_generation_prompt")
-        check_flag(continue_final_message, "continue_final_message")
+        check_flag_or_name(continue_final_message, "continue_final_message")
         if continue_final_message and add_generation_prompt:
             raise InvalidOption(
                 "continue_final_message goes on with the last message and add_generation_prompt begins another; "
@@ -241,7 +259,7 @@ class ChatRenderer:
             "tools": None if tools is None else chat_json(list(tools), "tools"),
             "documents": None if documents is None else chat_json(list(documents), "documents"),
             "add_generation_prompt": add_generation_prompt,
-            "continue_final_message": continue_final_message,
+            "continue_final_message": "content" if continue_final_message is True else continue_final_message or None,
             "content_format": content_format,
             "form": form,
         }

@@ -204,18 +204,20 @@ def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None, end: i
 def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object]) -> Ids:
     variables = Variables(body.chat_template_kwargs)
 
-    def encode(messages: list[Object], options: ChatFields) -> Ids:
-        ids = encode_chat(state, loaded, options, messages, variables, form="tokenize").ids
-        return framed(loaded, ids)[0] if body.add_special_tokens else ids
+    def encode(messages: list[Object], options: ChatFields) -> EncodedChat:
+        return encode_chat(state, loaded, options, messages, variables, form="tokenize")
 
     whole = encode(chat, body)
     given, place = required_prefix.given(chat, body.required_prefix_token_ids)
     if not given:
-        return whole
+        return framed(loaded, whole.ids)[0] if body.add_special_tokens else whole.ids
     prefix = prompts.ids_of(loaded, given, place)
     closed = body.model_copy(update={"add_generation_prompt": False, "continue_final_message": False})
     past = encode(list(required_prefix.history(chat)), closed)
-    return required_prefix.continued(prefix, past, whole, required_prefix.ends_of_turns(loaded, past))
+    ids = required_prefix.continued(loaded, prefix, past, whole)
+    # What the tokenizer puts before a text, the prefix has.
+    behind = np.array(loaded.tokenizer.config.suffix_ids if body.add_special_tokens else (), np.uint32)
+    return np.concatenate((ids, behind))
 
 
 def _answer(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:

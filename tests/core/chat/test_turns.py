@@ -59,6 +59,27 @@ IN_THE_TURN = (
     "{% elif m.role != 'tool' %}<|turn|>{{ m.role }}\n{{ m.content }}<|end|>\n{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}<|turn|>model\n{% endif %}"
 )
+BY_NUMBER = CHATML.replace(
+    "{% for m in messages %}", "{% for i in range(messages | length) %}{% set m = messages[i] %}"
+)
+"""Writes messages by their numbers, without a loop over them, as EXAONE 4's does."""
+GATHERED = (
+    "{% set ns = namespace(out='') %}{% for i in range(messages | length) %}{% set m = messages[i] %}"
+    "{% if m.role == 'assistant' %}{% set ns.out = ns.out ~ 'assistant: ' ~ m.content %}"
+    "{% for c in m.tool_calls %}{% set ns.out = ns.out ~ '<tool_call>' ~ c.function.name ~ '</tool_call>' %}"
+    "{% endfor %}{% set ns.out = ns.out ~ '\n\n<sep>' %}"
+    "{% else %}{% set ns.out = ns.out ~ 'human: ' ~ m.content ~ '<sep>' %}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{% set ns.out = ns.out ~ 'assistant:' %}{% endif %}{{ ns.out }}"
+)
+"""Writes all messages at once, as Reka Edge's does, and ends turns with no special token."""
+LATE = (
+    "{% for m in messages %}{% if not loop.first %}<|end|>{% endif %}<|{{ m.role }}|>{{ m.content }}"
+    "{% for c in m.tool_calls %}<|call|>{{ c.function.name }}<|end_call|>{% endfor %}{% endfor %}"
+    "<|end|>{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+"""Ends a turn where the next begins, as Jamba's does."""
+DROPS = BY_NUMBER.replace("m.reasoning_content %}", "m.reasoning_content and i == messages | length - 1 %}")
+"""Leaves reasoning out of history."""
 
 
 def trained(chat: EncodedChat, **options: Any) -> list[str]:
@@ -94,6 +115,23 @@ def trained(chat: EncodedChat, **options: Any) -> list[str]:
         (BRACKETS, PLAIN, [" bc</s>"]),
         (WITHIN, PLAIN, ["bc<|im_end|>"]),
         (IN_THE_TURN, CALLS, ["<|call|>get_weather<|end_call|><|response|>", "e<|end|>"]),
+        (LATE, PLAIN, ["bc<|end|>"]),
+        (LATE, CALLS, ["<|call|>get_weather<|end_call|><|end|>", "e<|end|>"]),
+        (LATE, CALLS[:2], ["<|call|>get_weather<|end_call|><|end|>"]),
+        (BY_NUMBER, PLAIN, ["bc<|im_end|>"]),
+        (BY_NUMBER, EMPTY, ["<|im_end|>"]),
+        (BY_NUMBER, CALLS, [CALL, "<think>\nr\n</think>\n\ne<|im_end|>"]),
+        (BY_NUMBER.replace("PROMPT", "<think>\n"), CALLS, [CALL, "r\n</think>\n\ne<|im_end|>"]),
+        (GATHERED, PLAIN, [" bc\n\n<sep>"]),
+        (GATHERED, CALLS, [" <tool_call>get_weather</tool_call>\n\n<sep>", " e\n\n<sep>"]),
+        (DROPS, [*CALLS, PLAIN[2], CALLS[3]], [CALL, "e<|im_end|>", "<think>\nr\n</think>\n\ne<|im_end|>"]),
+        (
+            BY_NUMBER.replace(
+                "<|im_start|>{{", "{% if m.role == 'assistant' %}{% continue %}{% endif %}<|im_start|>{{"
+            ),
+            PLAIN,
+            [],
+        ),
     ],
     ids=[
         "a turn",
@@ -106,6 +144,17 @@ def trained(chat: EncodedChat, **options: Any) -> list[str]:
         "no headings",
         "a prompt within the loop",
         "answers of tools in the turn",
+        "ends with the next turn",
+        "ends of calls with the next turn",
+        "the end of a call with the end of the chat",
+        "by number",
+        "by number, empty",
+        "by number, calls and reasoning",
+        "by number, reasoning begun by the prompt",
+        "all at once",
+        "all at once, calls",
+        "by number, history rewritten",
+        "by number, left out",
     ],
 )
 def test_a_turn_is_what_the_model_has_to_write(

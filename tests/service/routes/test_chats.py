@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.schemas.answers import CountAnswer, EncodeAnswer, RenderAnswer
+from tests.core.chat.test_continued_fields import THINKS
+from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer
 
@@ -130,6 +133,31 @@ def test_options_reach_the_template(client: TestClient) -> None:
     continued = client.post("/render", json={"messages": SHORT, "continue_final_message": True}).json()["text"]
     assert plain.startswith(continued)
     assert continued.endswith("a")
+
+
+def test_a_field_of_the_last_message_goes_on_by_its_name(
+    make_client: MakeClient, framed: Tokenizer, tmp_path: Path
+) -> None:
+    thinking = framed.with_template(THINKS)
+    thinking.save(tmp_path / "thinks")
+    client = make_client(artifacts=(str(tmp_path / "thinks"),))
+    chat = [*SHORT[:1], {"role": "assistant", "content": "b", "reasoning_content": "hm "}]
+    for field in ("reasoning_content", "thinking", "content"):
+        body = {"messages": chat, "continue_final_message": field}
+        rendered = thinking.encode_chat(chat, continue_final_message=field)
+        assert client.post("/render", json=body).json()["text"] == rendered.rendered.text
+        for route in ("/encode", "/offsets"):
+            assert client.post(route, json=body).json()["ids"] == rendered.ids.tolist()
+        assert client.post("/count", json=body).json()["count"] == len(rendered.ids)
+    wrong = {"other": "invalid_option", "": "invalid_value", 1: "invalid_type", None: "invalid_type"}
+    for field, code in wrong.items():
+        answer = client.post("/encode", json={"messages": chat, "continue_final_message": field})
+        assert_problem(answer, code, "continue_final_message")
+    # vLLM 0.32 takes no name.
+    for route in ("/tokenize", "/v1/chat/completions/render"):
+        answer = client.post(route, json={"messages": chat, "continue_final_message": "reasoning_content"})
+        assert answer.status_code == 400
+        assert answer.json()["error"]["param"] == "continue_final_message"
 
 
 @pytest.mark.parametrize(

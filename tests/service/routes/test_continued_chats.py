@@ -55,7 +55,10 @@ def test_hashes_are_of_the_continued_ids(client: TestClient) -> None:
 def test_a_rewritten_history_is_refused_with_its_message(client: TestClient) -> None:
     chat = [CHAT[0], {**CHAT[1], "reasoning_content": "hm"}, CHAT[2]]
     answer = post(client, tokenizer="drops", messages=chat, prefix_ids=[1], new_from=2)
-    assert_problem(answer, "history_rewritten", "messages[1]")
+    assert 'rewritten="keep"' in assert_problem(answer, "history_rewritten", "messages[1]")["detail"]
+    kept = post(client, tokenizer="drops", messages=chat, prefix_ids=[1], new_from=2, rewritten="keep").json()
+    found = continue_chat(built(DROPS), chat, [1], new_from=2, rewritten="keep")
+    assert (kept["ids"], kept["inserted"]) == (found.ids.tolist(), list(found.inserted))
 
 
 def test_every_step_tells_whether_it_extends_the_one_before(client: TestClient) -> None:
@@ -74,6 +77,8 @@ def test_every_step_tells_whether_it_extends_the_one_before(client: TestClient) 
         ({"new_from": 0}, "invalid_option", "new_from"),
         ({"new_from": 99}, "invalid_option", "new_from"),
         ({"new_from": "2"}, "invalid_type", "new_from"),
+        ({"prefix_ids": None, "new_from": None, "rewritten": "keep"}, "missing_field", "prefix_ids"),
+        ({"rewritten": True}, "invalid_value", "rewritten"),
         ({"prefix_ids": [1, 1 << 30]}, "unknown_token_id", "prefix_ids[1]"),
         ({"prefix_ids": [1, "2"]}, "invalid_type", "prefix_ids[1]"),
         ({"padding": "longest"}, "invalid_option", "prefix_ids"),
@@ -92,6 +97,8 @@ def test_what_is_wrong_is_refused_with_its_place(
 
 def test_texts_and_bare_bytes_have_no_prefix(client: TestClient) -> None:
     answer = client.post("/encode", json={"text": "a", "prefix_ids": [1], "new_from": 1})
+    assert_problem(answer, "invalid_option", "prefix_ids")
+    answer = client.post("/encode", json={"text": "a", "rewritten": "keep"})
     assert_problem(answer, "invalid_option", "prefix_ids")
     answer = client.post("/encode", json={"text": "a", "return": ["prefix_stable"]})
     assert_problem(answer, "invalid_option", "return")

@@ -30,6 +30,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"messages": [{"role": "system", "content": " \n"}, USER]}, []),
     ({"messages": [{"role": "note", "content": "<think>hm</think>"}, USER]}, []),
     ({"messages": [USER], "tools": TOOLS}, ["tools"]),
+    ({"messages": [{"role": "User", "content": "lost", "reasoning": "hm"}, USER]}, ["messages[0]"]),
     ({"messages": [USER], "documents": [{"text": "lost"}], "tools": []}, ["documents"]),
 ]
 
@@ -57,6 +58,20 @@ def test_what_leaves_no_trace_is_refused_or_reported(
     many = routed.post(route, json={**body, "messages": [[USER], body["messages"]], "unused": "report"})
     shared = [name for name in lost if not name.startswith("messages")]
     assert [each[:1] for each in many.json()["unused"]] == [shared, lost]
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "thinking", "reasoning"])
+def test_reasoning_that_leaves_no_trace_is_reported_and_never_refused(routed: TestClient, name: str) -> None:
+    chat = [USER, {"role": "assistant", "content": "x", name: "hm"}, {"role": "assistant", "content": "", name: "hm"}]
+    for route in ("/encode", "/count", "/offsets", "/render"):
+        assert routed.post(route, json={"messages": chat}).status_code == 200
+        reported = routed.post(route, json={"messages": chat, "unused": "report"}).json()["unused"]
+        assert reported == [f"messages[1].{name}", f"messages[2].{name}"]
+    kept = built("{% for m in messages %}{{ m.reasoning_content if loop.last }}{{ m.content }}{% endfor %}")
+    assert kept.render_chat(chat).unused() == [f"messages[1].{name}"]
+    kept.render_chat(chat).require_all_used()
+    blank = [USER, {"role": "assistant", "content": "x", name: " \n"}]
+    assert kept.render_chat(blank[::-1]).unused() == []
 
 
 def test_sharegpt_s_form_is_named(routed: TestClient) -> None:

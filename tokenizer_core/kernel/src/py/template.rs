@@ -72,7 +72,7 @@ impl PyTemplate {
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
         messages, *, now=None, specials=Vec::new(), tools=None, documents=None, arguments=None,
-        add_generation_prompt=false, continue_final_message=false, content_format="sent", form="sent", before=(0, 0), most=None
+        add_generation_prompt=false, continue_final_message=None, content_format="sent", form="sent", before=(0, 0), most=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render(
@@ -85,7 +85,7 @@ impl PyTemplate {
         documents: Option<&[u8]>,
         arguments: Option<&[u8]>,
         add_generation_prompt: bool,
-        continue_final_message: bool,
+        continue_final_message: Option<&str>,
         content_format: &str,
         form: &str,
         before: (u32, u64),

@@ -1,8 +1,10 @@
 //! The last message goes on: its end is marked before the rendering, which is cut there.
 
 use super::budget::Budget;
+use super::compare::equal;
+use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
-use super::messages::with;
+use super::messages::{REASONING, with};
 use super::render::Rendering;
 use super::strings::is_space;
 use super::text::{Builder, TEMPLATE, Text};
@@ -17,19 +19,41 @@ fn refusal(message: &str) -> Box<Failure> {
     failure
 }
 
-/// Mark the end of a message's text; also returns the text as it was.
-pub fn marked<'t>(message: Option<Value<'t>>, budget: &Budget) -> Result<(Value<'t>, Text<'t>)> {
-    let refuse = || refusal("the last message has no text to continue");
-    let Some(Value::Dict(message)) = message else { return Err(refuse()) };
+/// Mark where a field of a message ends; also returns the field's text as it was.
+///
+/// Reasoning stands in a message by several names: it is marked by each, and the template reads one.
+pub fn marked<'t>(
+    message: Option<Value<'t>>,
+    field: &str,
+    source: &str,
+    budget: &Budget,
+) -> Result<(Value<'t>, Text<'t>)> {
+    let refuse = || refusal(&format!("the last message has no text in {field} to continue"));
+    let Some(Value::Dict(mut message)) = message else { return Err(refuse()) };
+    let last = message.get_str(field).cloned().ok_or_else(refuse)?;
+    let mut names = vec![field];
+    if REASONING.contains(&field) {
+        names.clear();
+        for name in REASONING {
+            if let Some(value) = message.get_str(name)
+                && equal(value, &last, budget)?
+            {
+                names.push(name);
+            }
+        }
+    }
+    if !names.iter().any(|name| source.contains(name)) {
+        return Err(refusal(&format!("the chat template does not read {field}, so it cannot be continued")));
+    }
     let mark = |text: &Text<'t>| {
         let mut marked = Builder::with_capacity(text.len() + MARK.len());
         marked.push_text(text);
         marked.push(MARK, TEMPLATE);
         Value::Str(marked.finish())
     };
-    let (content, last) = match message.get_str("content") {
-        Some(Value::Str(text)) => (mark(text), text.clone()),
-        Some(Value::List(parts)) => {
+    let (value, text) = match &last {
+        Value::Str(text) => (mark(text), text.clone()),
+        Value::List(parts) => {
             let has_text = |part: &Value<'t>| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
             let at = parts.values.iter().rposition(has_text).ok_or_else(refuse)?;
             let Value::Dict(part) = &parts.values[at] else { return Err(refuse()) };
@@ -40,7 +64,12 @@ pub fn marked<'t>(message: Option<Value<'t>>, budget: &Budget) -> Result<(Value<
         }
         _ => return Err(refuse()),
     };
-    Ok((with(&message, "content", content, budget)?, last))
+    let entries = message.entries().iter().map(|(key, old)| {
+        let is_marked = key.as_str().is_some_and(|key| names.contains(&key));
+        (key.clone(), if is_marked { value.clone() } else { old.clone() })
+    });
+    message = Dict::of(entries.collect(), budget)?;
+    Ok((Value::Dict(message), text))
 }
 
 impl Rendering {

@@ -11,7 +11,7 @@ use super::text::{Builder, Origin, Text};
 use super::value::Value;
 
 /// The names that templates read reasoning by.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// Stands between the text parts of a message in one string, as in vLLM.
 const BETWEEN: &str = "\n";

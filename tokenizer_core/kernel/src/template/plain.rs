@@ -74,7 +74,7 @@ pub fn not_plain() -> Box<Failure> {
 impl Template {
     /// Render a chat that is plain. A native one is not if the template leaves out a message, tools or documents.
     pub fn render_plain(&self, chat: &Chat<'_>, clock: &Clock) -> Result<Plain> {
-        if chat.continue_final_message {
+        if chat.continue_final_message.is_some() {
             return Err(not_plain());
         }
         self.run(chat, clock, |made, places, messages| {

@@ -35,8 +35,7 @@ pub struct Template {
     body: Vec<Stmt>,
     scope: Scope,
     slots: u16,
-    /// Whether the source speaks of `content`.
-    has_content: bool,
+    source: Box<str>,
     /// Whether it may write what time it is.
     pub tells_time: bool,
     /// Where it loops over the content of a message.
@@ -59,7 +58,8 @@ pub struct Chat<'t> {
     /// The literals of special tokens by their names, such as `bos_token`.
     pub specials: Vec<(&'t str, &'t str)>,
     pub add_generation_prompt: bool,
-    pub continue_final_message: bool,
+    /// The field of the last message that goes on.
+    pub continue_final_message: Option<&'t str>,
     pub content_format: ContentFormat,
     /// The steps that it may take at most; by default what the budget has.
     pub most: Option<u64>,
@@ -110,9 +110,9 @@ impl Template {
         let mut body = parse(source)?;
         let (part_loops, written) = (part_loops(&mut body), written(&mut body));
         let (scope, slots) = resolve(&mut body)?;
-        let (has_content, tells_time) = (source.contains("content"), source.contains("strftime_now"));
-        let (found, knows_developer) = (Found::default(), knows_developer(source));
-        Ok(Self { body, scope, slots, has_content, tells_time, part_loops, knows_developer, written, found })
+        let (tells_time, knows_developer) = (source.contains("strftime_now"), knows_developer(source));
+        let (source, found) = (source.into(), Found::default());
+        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, found })
     }
 
     /// Render a chat.
@@ -157,9 +157,8 @@ impl Template {
         };
         let (numbers, mut messages): (Vec<u32>, Vec<Value<'_>>) = formed.into_iter().unzip();
         let mut last_text = None;
-        if chat.continue_final_message {
-            let last = messages.pop().filter(|_| self.has_content);
-            let (message, text) = marked(last, &unlimited)?;
+        if let Some(field) = chat.continue_final_message {
+            let (message, text) = marked(messages.pop(), field, &self.source, &unlimited)?;
             messages.push(message);
             last_text = Some(text);
         }
