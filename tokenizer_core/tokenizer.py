@@ -94,7 +94,7 @@ class Tokenizer(TokenizerFacts):
         """
         parts = loading.read(path, format=format, pattern=pattern, special_tokens=special_tokens)
         tokenizer = cls(parts, cache_bytes=cache_bytes)
-        _ = tokenizer.templates
+        tokenizer._warn_of_missing_tokens()
         return tokenizer
 
     @classmethod
@@ -118,7 +118,7 @@ class Tokenizer(TokenizerFacts):
             ArtifactNotFound, InvalidArtifact, InvalidOption, TemplateFailed, Unsupported
         """
         tokenizer = cls(hf_json.read(path))
-        _ = tokenizer.templates
+        tokenizer._warn_of_missing_tokens()
         return tokenizer
 
     @classmethod
@@ -247,6 +247,8 @@ class Tokenizer(TokenizerFacts):
     def with_template(self, source: str) -> Self:
         """Return the same tokenizer with another chat template: equal ids, of the same class as ``with_parts``.
 
+        Give roles first (``with_roles``): the log names a token that the template reads and nobody has.
+
         Raises:
             InvalidOption: not a string of Unicode. TemplateFailed: not a Jinja template.
             TemplateUnsupported: a construct that is not supported.
@@ -256,7 +258,9 @@ class Tokenizer(TokenizerFacts):
         check_unicode(source, "source")
         compiled(source)
         settings = replace(self.settings, chat_template=source, named_templates=())
-        return self.with_parts(replace(self._parts, settings=settings))
+        made = self.with_parts(replace(self._parts, settings=settings))
+        made._warn_of_missing_tokens()
+        return made
 
     def with_roles(self, *, bos: str | None = None, eos: str | None = None, pad: str | None = None) -> Self:
         """Return the same tokenizer with other roles of added tokens: equal ids, of the same class as ``with_parts``.

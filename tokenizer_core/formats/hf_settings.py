@@ -60,6 +60,10 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
             _check_known(literal, place, known)
         if value:
             extra[key] = value
+    # Further tokens that templates know by name.
+    for key in tokens_map.keys_ending("_token"):
+        if (literal := _role(key, fields, tokens_map, known)) is not None:
+            extra[key] = literal
     tokens_map.finish()
     _check_decoder(fields, config)
     _check_added_tokens_json(load(beside, ADDED), known)
@@ -110,7 +114,8 @@ def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]
     literal = second if first is None else first
     if literal is not None:
         _check_known(literal, config.at(key) if first is not None else tokens_map.at(key), known)
-    return literal
+    # As in transformers, the second file says nothing beside this key of the first.
+    return first if config.has("added_tokens_decoder") else literal
 
 
 def _check_known(literal: str, place: str, known: Mapping[str, int]) -> None:

@@ -88,6 +88,24 @@ def test_a_place_below_a_file_is_told_by_its_own_name(tmp_path, content):
     assert caught.value.code == "unwritable_output"
 
 
+def test_import_tells_what_a_template_reads_and_no_token_is(tokd, tmp_path, tokenizer):
+    plain = str(write_plain(tmp_path / "plain"))
+    (tmp_path / "template").write_text("{{ bos_token }}{{ sep_token }}{% if eos_token %}{{ eos_token }}{% endif %}")
+    given = [plain, "--chat-template", str(tmp_path / "template")]
+    said = tokd("import", *given, "-o", str(tmp_path / "a"))
+    told = (
+        "the chat template default reads bos_token, sep_token, which no token is: its chats lack it; give --bos-token"
+    )
+    assert succeed(said).decode().splitlines()[-1] == told
+    assert said.stderr == b""
+    given += ["--bos-token", next(iter(tokenizer.special_tokens)), "-o", str(tmp_path / "b")]
+    told = "the chat template default reads sep_token, which no token is: its chats lack it; name it in "
+    assert succeed(tokd("import", *given)).decode().splitlines()[-1] == told + "tokenizer_config.json"
+    answer = json.loads(succeed(tokd("import", *given[:-1], str(tmp_path / "c"), "--json")))
+    assert answer["missing_tokens"] == {"default": ["sep_token"]}
+    assert tokd("check", str(tmp_path / "c")).returncode == 1
+
+
 def write_plain(directory: Path) -> Path:
     return write_layout(directory, config={name: CONFIG[name] for name in CONFIG if name != "chat_template"})
 

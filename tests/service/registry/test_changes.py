@@ -40,6 +40,16 @@ def test_a_tokenizer_is_added_by_its_path_and_removed(changing: TestClient, sour
     assert_problem(changing.delete("/tokenizers/mine"), "tokenizer_not_found", path="tokenizer")
 
 
+def test_what_a_template_reads_and_no_token_is_stands_in_the_answer(changing: TestClient, sources: Path) -> None:
+    made = Tokenizer.open(sources / "one").with_template("{{ sep_token }}{% if eos_token %}{{ eos_token }}{% endif %}")
+    made.save(sources / "short")
+    added = add(changing, "short", sources / "short")
+    assert added.json()["missing_tokens"] == {"default": ["sep_token"]}
+    assert changing.get("/tokenizers/short").json() == added.json()
+    audit = changing.get("/tokenizers/short/check").json()
+    assert [point["name"] for point in audit["points"] if point["status"] == "failed"] == ["template"]
+
+
 def test_what_was_added_is_there_after_a_restart_without_its_source(
     make_client: MakeClient, sources: Path, tmp_path: Path
 ) -> None:

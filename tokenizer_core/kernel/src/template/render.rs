@@ -13,10 +13,11 @@ use super::continuing::marked;
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::messages::{named_alike, unusual};
+use super::needs::needs;
 use super::parser::parse;
 use super::places::Places;
 use super::plain::{Sent, is_objects, not_plain};
-use super::reading::{Written, loops_over_parts, written};
+use super::reading::{loops_over_parts, written};
 use super::resolve::resolve;
 use super::run::{Run, Turn};
 use super::size::{size, sizes};
@@ -39,8 +40,10 @@ pub struct Template {
     pub tells_time: bool,
     /// Whether it loops over the content of a message.
     pub loops_over_parts: bool,
-    /// What it may write beside what it is given.
-    pub written: Vec<Written>,
+    /// The literals that it may write.
+    pub written: Vec<String>,
+    /// The variables that it takes for granted.
+    pub needs: Vec<String>,
     pub(super) found: Found,
 }
 
@@ -102,10 +105,10 @@ impl Template {
             return Err(Failure::new(Kind::Syntax, message));
         }
         let mut body = parse(source)?;
-        let (loops_over_parts, written) = (loops_over_parts(&mut body), written(&mut body));
+        let (loops_over_parts, written, needs) = (loops_over_parts(&mut body), written(&mut body), needs(&mut body));
         let (scope, slots) = resolve(&mut body)?;
         let (has_content, tells_time) = (source.contains("content"), source.contains("strftime_now"));
-        Ok(Self { body, scope, slots, has_content, tells_time, loops_over_parts, written, found: Found::default() })
+        Ok(Self { body, scope, slots, has_content, tells_time, loops_over_parts, written, needs, found: Found::default() })
     }
 
     /// Render a chat.
