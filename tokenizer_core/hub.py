@@ -16,7 +16,14 @@ PREFIX = "hf:"
 _REFERENCE = re.compile(r"hf:((?:[\w.-]+/)?[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
 _FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("chat_template.jinja", "additional_chat_templates/*.jinja", "vocab.json", "merges.txt", "tekken.json"),
+    *(
+        "chat_template.jinja",
+        "chat_template.json",
+        "additional_chat_templates/*.jinja",
+        "vocab.json",
+        "merges.txt",
+        "tekken.json",
+    ),
     *("generation_config.json", "config.json", "sentencepiece.model", "spm.model"),
     *("tokenizer.model", "tiktoken.model", "qwen.tiktoken", "vocab.txt", "spiece.model", "sentencepiece.bpe.model"),
 )

@@ -22,6 +22,7 @@ from tokenizer_core.formats import (
     vocab_merges,
 )
 from tokenizer_core.formats.recognise import Format, Source, recognise
+from tokenizer_core.formats.side_files import names_beside
 
 
 def read(
@@ -49,9 +50,12 @@ def read(
     path = path_of(path)
     source = recognise(path) if format is None else Source(format, path)
     parts = _read(source, pattern, special_tokens)
-    if source.passed_over:
-        parts = _with_origin(parts, passed_over=list(source.passed_over))
-    return parts
+    if source.format == "artifact":
+        return parts
+    directory = source.path if source.path.is_dir() else source.path.parent
+    beside = [name for name in names_beside(directory) if name not in parts.provenance["imported_from"]["files"]]
+    passed_over = [*source.passed_over, *(name.encode(errors="backslashreplace").decode() for name in beside)]
+    return _with_origin(parts, passed_over=passed_over) if passed_over else parts
 
 
 def _with_origin(parts: TokenizerParts, **more: object) -> TokenizerParts:

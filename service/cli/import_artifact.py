@@ -35,7 +35,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "source",
         nargs="+",
         metavar="SOURCE",
-        help="a file or directory, or hf:ORG/NAME[@REVISION]; or vocab.json and merges.txt",
+        help="a model's directory, its tokenizer's file (the files beside it are read too), or hf:ORG/NAME[@REVISION]; "
+        "or vocab.json and merges.txt",
     )
     parser.add_argument(
         "-o", "--output", type=place, metavar="DIR", required=True, help="the artifact directory to write"
@@ -122,6 +123,12 @@ def _missing(template: str, names: tuple[str, ...]) -> str:
 def _read(sources: list[str], format: Format | None, pattern: str | None, special_tokens: dict[str, int]) -> Tokenizer:
     if len(sources) == 2 and format in (None, "vocab_merges"):
         vocab, merges = sources
+        is_directory = [Path(vocab).parent / name for name in ("vocab.json", "merges.txt")] == [
+            Path(vocab),
+            Path(merges),
+        ]
+        if is_directory and format is pattern is None and not special_tokens:
+            return Tokenizer.load(vocab)
         return Tokenizer.from_vocab_merges(vocab, merges, pattern=pattern or "gpt2", special_tokens=special_tokens)
     if len(sources) != 1:
         raise usage(f"{len(sources)} sources were given; give one, or vocab.json and merges.txt")

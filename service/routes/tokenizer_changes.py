@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -36,6 +36,7 @@ ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
 _HUB = "hf:"
 _BLOCK_BYTES = 1 << 20
 _MAX_LISTED = 10_000
+_BESIDE = ("*.json", "*.jinja", "merges.txt", "additional_chat_templates/*")
 
 T = TypeVar("T")
 
@@ -104,8 +105,10 @@ class Changes:
             raise forbidden
         roots = [Path(root).resolve() for root in self._settings.tokenizer_roots]
         found = Path(source).resolve()
-        # A link in a directory would be read like the file that it means.
-        files = islice(found.glob("**/*"), _MAX_LISTED) if found.is_dir() else ()
+        # A link in a directory would be read like the file that it means; so are files beside one.
+        patterns = ("**/*",) if found.is_dir() else _BESIDE
+        directory = found if found.is_dir() else found.parent
+        files = islice(chain.from_iterable(map(directory.glob, patterns)), _MAX_LISTED)
         for each in (found, *files):
             if not any(each.resolve().is_relative_to(root) for root in roots):
                 raise forbidden

@@ -15,7 +15,6 @@ from typing import Any
 
 from tokenizer_core.config import PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact
-from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_class import is_bert
 from tokenizer_core.formats.hf_generation import read_generation
@@ -31,11 +30,11 @@ from tokenizer_core.formats.hf_roles import (
     take_listed,
     take_literal,
 )
+from tokenizer_core.formats.side_files import PROCESSOR_TEMPLATE, TEMPLATE, read_beside
 from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
 from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 
-TEMPLATE = "chat_template.jinja"
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
@@ -94,14 +93,15 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
 
 
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
-    """Read the chat templates of a directory whose tokenizer file has another layout.
+    """Read what changes no id in a directory whose tokenizer file has another layout: the chat templates.
 
     Returns:
-        The files that were read, by name; and settings with nothing but the templates.
+        The files that were read, by name; and settings with the templates and what engines sample with.
     """
-    found = {name: data for name in (CONFIG, TEMPLATE) if (data := files.read_optional(directory / name)) is not None}
+    beside = read_beside(directory)
+    found = {name: data for name, data in beside.items() if name not in (TOKENS_MAP, ADDED)}
     template, named = _templates(found, load(found, CONFIG))
-    return found, Settings(chat_template=template, named_templates=named)
+    return found, Settings(chat_template=template, named_templates=named, generation=read_generation(found))
 
 
 def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]) -> str | None:
@@ -226,6 +226,10 @@ def _length(fields: Fields) -> int | None:
 
 def _templates(beside: Mapping[str, bytes], fields: Fields) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     value, place = fields.any("chat_template"), fields.at("chat_template")
+    if value is None:
+        processor = load(beside, PROCESSOR_TEMPLATE)
+        value, place = processor.any("chat_template"), processor.at("chat_template")
+        processor.finish()
     named: dict[str, str] = {}
     if isinstance(value, str):
         named["default"] = value

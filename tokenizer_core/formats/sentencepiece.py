@@ -19,9 +19,8 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
-from tokenizer_core.formats.hf_generation import GENERATION
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_decoder
-from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.formats.hf_roles import CONFIG, load, take_decoder
+from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.sentencepiece_classes import (
     BY_MODEL,
     CONVERSIONS,
@@ -31,6 +30,7 @@ from tokenizer_core.formats.sentencepiece_classes import (
     class_of,
 )
 from tokenizer_core.formats.sentencepiece_convert import convert
+from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.stages.decoders import SentencePieceText
 from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 from tokenizer_core.stages.normalizers import SentencePieceRules
@@ -41,8 +41,6 @@ MODEL = "tokenizer.model"
 NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 """The names in the directories of models."""
 
-BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE, GENERATION)
-
 
 def read(path: Path) -> TokenizerParts:
     """Read a model; the files that go with it lie in the same directory.
@@ -51,12 +49,11 @@ def read(path: Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the piece or the field.
     """
     model = files.read(path)
-    found: dict[str, bytes | None] = {}
+    read: dict[str, bytes] = {}
     if path.name in NAMES:
-        found = {name: files.read_optional(path.parent / name) for name in BESIDE}
+        read = read_beside(path.parent)
         if (config := files.read_optional(path.parent / MODEL_CONFIG)) is not None:
-            found[MODEL_CONFIG] = config
-    read = {name: data for name, data in found.items() if data is not None}
+            read[MODEL_CONFIG] = config
     beside = {name: data for name, data in read.items() if name != MODEL_CONFIG}
     parts = parse(model, with_class(beside, read.get(MODEL_CONFIG), BY_MODEL))
     hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}

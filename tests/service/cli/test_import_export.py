@@ -264,6 +264,30 @@ def test_import_says_what_it_passed_over(tokd, tmp_path):
     assert Tokenizer.open(tmp_path / "out").provenance["imported_from"]["passed_over"] == ["vocab.json"]
 
 
+def test_import_of_a_file_reads_what_lies_beside_it_and_says_so(tokd, tmp_path):
+    layout = write_plain(tmp_path / "model")
+    (layout / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    said = succeed(tokd("import", str(layout / "tokenizer.json"), "-o", str(tmp_path / "out"))).decode()
+    assert said.splitlines()[-1] == "read chat_template.jinja, tokenizer.json, tokenizer_config.json"
+    made, whole = Tokenizer.open(tmp_path / "out"), Tokenizer.load(layout)
+    assert (made.hash, made.template_hash) == (whole.hash, whole.template_hash)
+    assert (made.settings.eos, made.settings.padding_side) == (whole.settings.eos, "left")
+    (layout / "tokenizer.json").rename(layout / "mine.json")
+    said = succeed(tokd("import", str(layout / "mine.json"), "-o", str(tmp_path / "alone"))).decode()
+    assert said.splitlines()[-1] == "read mine.json; passed over tokenizer_config.json, chat_template.jinja"
+
+
+def test_import_of_a_pair_reads_what_lies_beside_it(tokd, tmp_path):
+    layout = write_plain(tmp_path / "model")
+    succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "pair")))
+    config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>", "unk_token": None, "bos_token": None}
+    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(config))
+    pair = [str(tmp_path / "pair" / name) for name in ("vocab.json", "merges.txt")]
+    answer = json.loads(succeed(tokd("import", *pair, "-o", str(tmp_path / "out"), "--json")))
+    assert "tokenizer_config.json" in answer["files"]
+    assert Tokenizer.open(tmp_path / "out").settings.eos == "<|im_end|>"
+
+
 def test_import_gives_a_rank_file_a_pad_token(tokd, tmp_path):
     succeed(tokd("export", "artifacts/base", "--format", "tiktoken", "-o", str(tmp_path / "ranks")))
     command = ["import", str(tmp_path / "ranks"), "--pattern", "gpt2", "--special-token", "<|fill|>=900"]

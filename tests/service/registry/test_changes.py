@@ -100,8 +100,22 @@ def test_paths_outside_of_the_roots_are_refused_whether_they_exist_or_not(
     inside = sources / "inside"
     inside.mkdir()
     (inside / "tokenizer.json").symlink_to("/etc/hostname")
+    beside = sources / "beside"
+    beside.mkdir()
+    (beside / "tokenizer.json").write_bytes((sources / "one" / "tokenizer.json").read_bytes())
+    (beside / "tokenizer_config.json").symlink_to("/etc/hostname")
     dotted = sources / ".." / Path(artifacts[0]).parent.name / "framed"
-    for source in ("/etc", "/etc/nothing", artifacts[0], link, dotted, inside, f"{sources}\0", f"{sources}/../x"):
+    for source in (
+        "/etc",
+        "/etc/nothing",
+        artifacts[0],
+        link,
+        dotted,
+        inside,
+        beside / "tokenizer.json",
+        f"{sources}\0",
+        f"{sources}/../x",
+    ):
         assert_problem(add(changing, "mine", source), "path_forbidden", path="source")
     none = make_client(trained=str(tmp_path / "other"))
     assert_problem(add(none, "mine", sources / "one"), "path_forbidden", path="source")

@@ -108,7 +108,17 @@ impl Template {
         let (loops_over_parts, written, needs) = (loops_over_parts(&mut body), written(&mut body), needs(&mut body));
         let (scope, slots) = resolve(&mut body)?;
         let (has_content, tells_time) = (source.contains("content"), source.contains("strftime_now"));
-        Ok(Self { body, scope, slots, has_content, tells_time, loops_over_parts, written, needs, found: Found::default() })
+        Ok(Self {
+            body,
+            scope,
+            slots,
+            has_content,
+            tells_time,
+            loops_over_parts,
+            written,
+            needs,
+            found: Found::default(),
+        })
     }
 
     /// Render a chat.
