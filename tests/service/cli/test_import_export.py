@@ -278,7 +278,6 @@ def test_import_of_a_file_reads_what_lies_beside_it_and_says_so(tokd, tmp_path):
 
 
 def test_import_of_a_pair_reads_what_lies_beside_it(tokd, tmp_path):
-    layout = write_plain(tmp_path / "model")
     succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "pair")))
     config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>", "unk_token": None, "bos_token": None}
     (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(config))
