@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -197,12 +198,14 @@ class App(FastAPI):
         """The state in force; it is never the same for long."""
         return self._current.state
 
-    def dialect(self, path: str) -> Dialect | None:
+    def dialect(self, path: str, headers: Headers) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
-        if path == "/v1/models":
-            # OpenAI's clients ask for it first, with a key that may be wrong.
-            return openai.dialect
-        return None if (route := self._hot.get(path)) is None else route.dialect
+        if (route := self._hot.get(path)) is not None:
+            return route.dialect
+        # Also where there is no route, since clients show nothing of an error in another shape.
+        if not f"{path}/".startswith("/v1/"):
+            return None
+        return anthropic.dialect if "anthropic-version" in headers else openai.dialect
 
     def methods(self, path: str) -> list[str]:
         """Return what a path may be asked with; the framework would name those of its first route alone."""
@@ -381,7 +384,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    return _Refused(refuse(error, app.dialect(path), app.link_root), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.tokd.limits)
 
 
 class _Refused(Response):
