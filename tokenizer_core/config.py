@@ -23,6 +23,7 @@ from tokenizer_core.arguments import (
     tuple_of,
 )
 from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.stages.decoders import DecoderStage
 from tokenizer_core.stages.models import ByteBpe, Model
 from tokenizer_core.stages.normalizers import NormalizerStage
@@ -61,8 +62,8 @@ class AddedToken:
         return {"id": self.id, "content": self.content, **{flag: getattr(self, flag) for flag in ADDED_TOKEN_FLAGS}}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineConfig:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PipelineConfig(ShortRepr):
     """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
 
     normalizer: tuple[NormalizerStage, ...] = ()
@@ -128,8 +129,8 @@ class PipelineConfig:
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings(ShortRepr):
     """The metadata of a tokenizer: it changes no id of a text alone.
 
     Args:
@@ -207,8 +208,8 @@ def _check_json(text: str, field: str) -> None:
         raise InvalidOption(f"{field} has JSON text behind its name, not {shown(text)}", field=field) from None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizerParts:
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenizerParts(ShortRepr):
     """The parts of a tokenizer: the result of every reader, the input of the facade.
 
     Attributes:

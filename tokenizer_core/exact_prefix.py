@@ -19,6 +19,7 @@ from tokenizer_core.arguments import integer_of
 from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
 from tokenizer_core.chat.rendering import RenderingOptions
 from tokenizer_core.errors import HistoryRewritten, InvalidOption, TemplateLimit
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ Message = Mapping[str, Any]
 Ids = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContinuedChat:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ContinuedChat(ShortRepr):
     """A chat that begins with ids of an engine.
 
     Attributes:

@@ -30,6 +30,12 @@ _FILES = (
 """What readers look at, and what tells a family that is not supported; never weights."""
 
 
+def meant(path: str | Path) -> str:
+    """Say how a repository is named, if a path that is not there looks like one."""
+    looks_so = re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", str(path), re.ASCII)
+    return f"; the repository of the Hugging Face hub is {PREFIX}{path}" if looks_so else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The files of one commit.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core import artifact, hub
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import ArtifactNotFound, InvalidOption
 from tokenizer_core.formats import (
     bert,
     files,
@@ -48,6 +49,8 @@ def read(
         parts = dataclasses.replace(parts, name=files.name_of_directory(Path(snapshot.repository)))
         return _with_origin(parts, repository=snapshot.repository, commit=snapshot.commit)
     path = path_of(path)
+    if hint := "" if os.path.lexists(path) else hub.meant(path):
+        raise ArtifactNotFound(f"there is no file {path}{hint}", field=path.name)
     source = recognise(path) if format is None else Source(format, path)
     parts = _read(source, pattern, special_tokens)
     if source.format == "artifact":

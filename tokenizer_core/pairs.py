@@ -20,6 +20,7 @@ from tokenizer_core.arguments import check_choice, check_flag, optional_integer
 from tokenizer_core.config import Side, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption, TokdError
 from tokenizer_core.frame import frame_of, pair_frame_of
+from tokenizer_core.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -47,8 +48,8 @@ _NOWHERE = np.zeros((1, 2), np.uint32)
 """The span of a special token round the text."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedPair:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EncodedPair(ShortRepr):
     """The ids of a pair of texts, or of one text, with what a model is told of each.
 
     Attributes:

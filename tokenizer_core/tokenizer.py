@@ -14,7 +14,7 @@ from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import TokenizerParts, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
+from tokenizer_core.formats import tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
 from tokenizer_core.formats.recognise import Format
 from tokenizer_core.results import EncodedBatch, Offsets, Segmentation
@@ -83,7 +83,8 @@ class Tokenizer(TokenizerFacts):
     ) -> Self:
         """Read a model's tokenizer file or directory; its content decides the format.
 
-        Of a directory, what the model's own library would read is read; ``provenance`` says what was passed over.
+        Of a directory, what the model's own library would read is read, and the files beside it; ``provenance`` says
+        what was passed over.
 
         Args:
             format: the format, instead of the one that the content shows.
@@ -112,12 +113,14 @@ class Tokenizer(TokenizerFacts):
 
     @classmethod
     def from_hf(cls, path: str | Path) -> Self:
-        """Read a ``tokenizer.json``, or a directory in Hugging Face's layout, whose chat templates are compiled.
+        """Read a directory in Hugging Face's layout, or a ``tokenizer.json`` with the files beside it.
+
+        A file of another name is read alone. The chat templates are compiled.
 
         Raises:
             ArtifactNotFound, InvalidArtifact, InvalidOption, TemplateFailed, Unsupported
         """
-        tokenizer = cls(hf_json.read(path))
+        tokenizer = cls(loading.read(path, format="huggingface"))
         tokenizer._warn_of_missing_tokens()
         return tokenizer
 

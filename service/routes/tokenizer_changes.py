@@ -201,7 +201,11 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
     require_name(body.name, "name")
     trained = None
     if not body.source.startswith((_HUB, "/")):
-        trained = await find(server, body.source)
+        try:
+            trained = await find(server, body.source)
+        except ServiceError as error:
+            error.detail += f"; a repository of the hub is named hf:{quote(body.source)[1:-1]}"
+            raise
     return await changes.run(changes.add_source, body.name, body.source, trained)
 
 

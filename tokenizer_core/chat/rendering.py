@@ -22,6 +22,7 @@ from tokenizer_core.errors import (
     TemplateFailed,
     TemplateLimit,
     TemplateMissing,
+    shown,
 )
 
 Message = Mapping[str, Any]
@@ -182,7 +183,7 @@ class RenderedChat:
         return self.history.template.hash
 
     def __repr__(self) -> str:
-        return f"RenderedChat({self.text!r})"
+        return f"RenderedChat({shown(self.text)}, {len(self.text):,} characters)"
 
     def unused(self) -> list[str]:
         """Return the fields that left no trace in the text: messages that say something, ``tools``, ``documents``."""

@@ -252,7 +252,7 @@ def test_import_names_the_ends_and_takes_a_template(tokd, tmp_path):
     assert made.name == "llama3.1"
     assert made.render_chat([{"role": "user", "content": "x"}]).text == "<|im_start|>x<|im_end|>"
     result = tokd("import", "hf", "-o", str(tmp_path / "wrong"), "--eos-token", "<|im_ends|>")
-    assert_refused(result, "invalid_option", 1, "eos_token", "did you mean '<|im_end|>'?")
+    assert_refused(result, "invalid_option", 1, "--eos-token", "did you mean '<|im_end|>'?")
 
 
 def test_import_says_what_it_passed_over(tokd, tmp_path):
