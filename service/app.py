@@ -203,9 +203,8 @@ class App(FastAPI):
         if (route := self._hot.get(path)) is not None:
             return route.dialect
         # Also where there is no route, since clients show nothing of an error in another shape.
-        if not f"{path}/".startswith("/v1/"):
-            return None
-        return anthropic.dialect if "anthropic-version" in headers else openai.dialect
+        of_client = anthropic.dialect if "anthropic-version" in headers else openai.dialect
+        return of_client if f"{path}/".startswith("/v1/") else None
 
     def methods(self, path: str) -> list[str]:
         """Return what a path may be asked with; the framework would name those of its first route alone."""
@@ -269,7 +268,6 @@ class App(FastAPI):
 
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
         """Answer as FastAPI does, through its middleware."""
-
         asks_head = scope["method"] == "HEAD"
         if asks_head:
             # A HEAD is answered as the GET, but for the body; the server below looks at its own scope.
