@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -199,12 +200,13 @@ class App(FastAPI):
         """The state in force; it is never the same for long."""
         return self._current.state
 
-    def dialect(self, path: str) -> Dialect | None:
+    def dialect(self, path: str, headers: Headers) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
-        if path == "/v1/models":
-            # OpenAI's clients ask for it first, with a key that may be wrong.
-            return openai.dialect
-        return None if (route := self._hot.get(path)) is None else route.dialect
+        if (route := self._hot.get(path)) is not None:
+            return route.dialect
+        # Also where there is no route, since clients show nothing of an error in another shape.
+        of_client = anthropic.dialect if "anthropic-version" in headers else openai.dialect
+        return of_client if f"{path}/".startswith("/v1/") else None
 
     def methods(self, path: str) -> list[str]:
         """Return what a path may be asked with; the framework would name those of its first route alone."""
@@ -268,7 +270,6 @@ class App(FastAPI):
 
     async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
         """Answer as FastAPI does, through its middleware."""
-
         asks_head = scope["method"] == "HEAD"
         if asks_head:
             # A HEAD is answered as the GET, but for the body; the server below looks at its own scope.
@@ -382,7 +383,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    return _Refused(refuse(error, app.dialect(path), app.link_root), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.tokd.limits)
 
 
 class _Refused(Response):

@@ -134,11 +134,12 @@ class ChatTemplate:
         """Whether it loops over the content of a message, looked for where vLLM looks."""
 
     @property
-    def written(self) -> list[tuple[Literal["text", "variable"], str]]:
-        """What may become text of a chat beside what the caller gives: literals, and the names of variables.
+    def written(self) -> list[str]:
+        """The literals that may become text of a chat, not what the template compares, tests or only looks for."""
 
-        It is not what the template compares, tests or only looks for.
-        """
+    @property
+    def needs(self) -> list[str]:
+        """The variables that it reads, and neither sets nor asks for, such as by ``is defined`` or in an ``or``."""
 
     @property
     def tells_time(self) -> bool:

@@ -23,6 +23,7 @@ from tokenizer_core.arguments import (
 )
 from tokenizer_core.checked import Checked
 from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.stages.decoders import CLEAN_UP, DecoderStage, SentencePieceText
 from tokenizer_core.stages.models import ByteBpe, CharBpe, Model
 from tokenizer_core.stages.normalizers import NormalizerStage
@@ -60,8 +61,8 @@ MAX_FRAME = 256
 without a bound would let a small file and a small request take any memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineConfig(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PipelineConfig(ShortRepr, Checked):
     """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
 
     SPARSE = frozenset({"decoder"})
@@ -106,8 +107,8 @@ class PipelineConfig(Checked):
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings(ShortRepr):
     """The metadata of a tokenizer: it changes no id of a text alone.
 
     Args:
@@ -198,8 +199,8 @@ def _check_json(text: str, field: str) -> None:
         raise InvalidOption(f"{field} has JSON text behind its name, not {shown(text)}", field=field) from None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizerParts:
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenizerParts(ShortRepr):
     """The parts of a tokenizer: the result of every reader, the input of the facade.
 
     Attributes:

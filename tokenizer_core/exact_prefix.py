@@ -19,6 +19,7 @@ from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
 from tokenizer_core.chat.rendering import RenderingOptions
 from tokenizer_core.chat.turns import common
 from tokenizer_core.errors import HistoryRewritten, InvalidOption, TemplateLimit
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ RewrittenHistory = Literal["refuse", "keep"]
 """What to do where the template writes the earlier messages otherwise once others follow: refuse, or keep the ids."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContinuedChat:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ContinuedChat(ShortRepr):
     """A chat that begins with ids of an engine.
 
     Attributes:

@@ -17,11 +17,24 @@ PREFIX = "hf:"
 _REFERENCE = re.compile(r"hf:((?:[\w.-]+/)?[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
 _FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("chat_template.jinja", "additional_chat_templates/*.jinja", "vocab.json", "merges.txt", "tekken.json"),
+    *(
+        "chat_template.jinja",
+        "chat_template.json",
+        "additional_chat_templates/*.jinja",
+        "vocab.json",
+        "merges.txt",
+        "tekken.json",
+    ),
     *("generation_config.json", "config.json", "sentencepiece.model", "spm.model"),
     *("tokenizer.model", "tiktoken.model", "qwen.tiktoken", "vocab.txt", "spiece.model", "sentencepiece.bpe.model"),
 )
 """What readers look at, and what tells a family that is not supported; never weights."""
+
+
+def meant(path: str | Path) -> str:
+    """Say how a repository is named, if a path that is not there looks like one."""
+    looks_so = re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", str(path), re.ASCII)
+    return f"; the repository of the Hugging Face hub is {PREFIX}{path}" if looks_so else ""
 
 
 @dataclass(frozen=True, slots=True)

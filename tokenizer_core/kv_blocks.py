@@ -18,6 +18,7 @@ from tokenizer_core import _kernel
 from tokenizer_core.arguments import check_kind, check_unicode, integer_of
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.nearest import did_you_mean
+from tokenizer_core.short_repr import ShortRepr
 
 _NUMBERS = ("lora_task_id",)
 _MAX_TEXT = 4096
@@ -41,8 +42,8 @@ _DIGESTS = ("sglang-sha256/1", "trtllm-v2", "vllm-sha256-cbor/2", "vllm-sha256/2
 _SEQUENCE = ("dynamo-xxh3/1",)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockHashes:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockHashes(ShortRepr):
     """The hashes of a row of ids, in the order of its blocks.
 
     Attributes:

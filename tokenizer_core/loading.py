@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core import artifact, hub
 from tokenizer_core.arguments import path_of
 from tokenizer_core.config import TokenizerParts
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import ArtifactNotFound, InvalidOption
 from tokenizer_core.formats import (
     bert,
     files,
@@ -22,6 +23,7 @@ from tokenizer_core.formats import (
     vocab_merges,
 )
 from tokenizer_core.formats.recognise import Format, Source, recognise
+from tokenizer_core.formats.side_files import names_beside
 
 
 def read(
@@ -47,11 +49,16 @@ def read(
         parts = dataclasses.replace(parts, name=files.name_of_directory(Path(snapshot.repository)))
         return _with_origin(parts, repository=snapshot.repository, commit=snapshot.commit)
     path = path_of(path)
+    if hint := "" if os.path.lexists(path) else hub.meant(path):
+        raise ArtifactNotFound(f"there is no file {path}{hint}", field=path.name)
     source = recognise(path) if format is None else Source(format, path)
     parts = _read(source, pattern, special_tokens)
-    if source.passed_over:
-        parts = _with_origin(parts, passed_over=list(source.passed_over))
-    return parts
+    if source.format == "artifact":
+        return parts
+    directory = source.path if source.path.is_dir() else source.path.parent
+    beside = [name for name in names_beside(directory) if name not in parts.provenance["imported_from"]["files"]]
+    passed_over = [*source.passed_over, *(name.encode(errors="backslashreplace").decode() for name in beside)]
+    return _with_origin(parts, passed_over=passed_over) if passed_over else parts
 
 
 def _with_origin(parts: TokenizerParts, **more: object) -> TokenizerParts:

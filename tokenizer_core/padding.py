@@ -17,6 +17,7 @@ from tokenizer_core.arguments import check_choice, integer_of, optional_integer
 from tokenizer_core.config import AddedToken, Side
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.nearest import did_you_mean
+from tokenizer_core.short_repr import ShortRepr
 
 Ids = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.uint8]
@@ -45,8 +46,8 @@ class Cut:
         return np.concatenate((values[: self.start], values[self.start + self.removed :]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Row(ShortRepr):
     """One row after truncation and padding.
 
     Attributes:

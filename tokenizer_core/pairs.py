@@ -20,6 +20,7 @@ from tokenizer_core.arguments import check_choice, check_flag, optional_integer
 from tokenizer_core.config import Side, TokenizerParts, Unit
 from tokenizer_core.errors import InvalidOption, TokdError
 from tokenizer_core.frame import frame_of, pair_frame_of
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.spans import length_in
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ Encoded = tuple[Ids, Spans | None, int]
 """The ids of one text, their spans if wanted, and the length of the text in the unit of these."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedPair:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EncodedPair(ShortRepr):
     """The ids of a pair of texts, or of one text, with what a model is told of each.
 
     Attributes:

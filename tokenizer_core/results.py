@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING
 
+from tokenizer_core.short_repr import ShortRepr
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedBatch:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EncodedBatch(ShortRepr):
     """The ids of many texts in one array.
 
     Attributes:
@@ -42,8 +44,8 @@ class EncodedBatch:
         return (self[row] for row in range(len(self)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Offsets:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Offsets(ShortRepr):
     """The ids of a text and the half-open span of each.
 
     Attributes:
@@ -92,8 +94,8 @@ class CacheStatistics:
     evictions: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segmentation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Segmentation(ShortRepr):
     """One of the segmentations of a text.
 
     Attributes:

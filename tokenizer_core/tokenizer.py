@@ -14,7 +14,7 @@ from tokenizer_core.arguments import check_kind, check_unicode
 from tokenizer_core.config import TokenizerParts, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.formats import hf_json, tiktoken, vocab_merges
+from tokenizer_core.formats import tiktoken, vocab_merges
 from tokenizer_core.formats.added import reserved
 from tokenizer_core.formats.recognise import Format
 from tokenizer_core.results import EncodedBatch, Offsets, Segmentation
@@ -89,7 +89,8 @@ class Tokenizer(TokenizerFacts):
     ) -> Self:
         """Read a model's tokenizer file or directory; its content decides the format.
 
-        Of a directory, what the model's own library would read is read; ``provenance`` says what was passed over.
+        Of a directory, what the model's own library would read is read, and the files beside it; ``provenance`` says
+        what was passed over.
 
         Args:
             format: the format, instead of the one that the content shows.
@@ -100,7 +101,7 @@ class Tokenizer(TokenizerFacts):
         """
         parts = loading.read(path, format=format, pattern=pattern, special_tokens=special_tokens)
         tokenizer = cls(parts, cache_bytes=cache_bytes)
-        _ = tokenizer.templates
+        tokenizer._warn_of_missing_tokens()
         return tokenizer
 
     @classmethod
@@ -118,13 +119,15 @@ class Tokenizer(TokenizerFacts):
 
     @classmethod
     def from_hf(cls, path: str | Path) -> Self:
-        """Read a ``tokenizer.json``, or a directory in Hugging Face's layout, whose chat templates are compiled.
+        """Read a directory in Hugging Face's layout, or a ``tokenizer.json`` with the files beside it.
+
+        A file of another name is read alone. The chat templates are compiled.
 
         Raises:
             ArtifactNotFound, InvalidArtifact, InvalidOption, TemplateFailed, Unsupported
         """
-        tokenizer = cls(hf_json.read(path))
-        _ = tokenizer.templates
+        tokenizer = cls(loading.read(path, format="huggingface"))
+        tokenizer._warn_of_missing_tokens()
         return tokenizer
 
     @classmethod
@@ -258,6 +261,8 @@ class Tokenizer(TokenizerFacts):
     def with_template(self, source: str) -> Self:
         """Return the same tokenizer with another chat template: equal ids, of the same class as ``with_parts``.
 
+        Give roles first (``with_roles``): the log names a token that the template reads and nobody has.
+
         Raises:
             InvalidOption: not a string of Unicode. TemplateFailed: not a Jinja template.
             TemplateUnsupported: a construct that is not supported.
@@ -267,7 +272,9 @@ class Tokenizer(TokenizerFacts):
         check_unicode(source, "source")
         compiled(source)
         settings = replace(self.settings, chat_template=source, named_templates=())
-        return self.with_parts(replace(self._parts, settings=settings))
+        made = self.with_parts(replace(self._parts, settings=settings))
+        made._warn_of_missing_tokens()
+        return made
 
     def with_roles(self, *, bos: str | None = None, eos: str | None = None, pad: str | None = None) -> Self:
         """Return the same tokenizer with other roles of added tokens: equal ids, of the same class as ``with_parts``.

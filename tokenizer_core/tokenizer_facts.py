@@ -84,6 +84,31 @@ class TokenizerFacts(Codec):
 
         return MappingProxyType({name: compiled(source).hash for name, source in sources.items()})
 
+    @cached_property
+    def missing_tokens(self) -> Mapping[str, tuple[str, ...]]:
+        """The tokens that each chat template reads as variables and nobody has: its chats are short of them.
+
+        ``with_roles`` gives ``bos_token``, ``eos_token`` and ``pad_token``; the rest stands in the model's
+        ``tokenizer_config.json``. What a template asks for first, such as by ``{% if bos_token %}``, is not missing.
+
+        Raises:
+            TemplateFailed, TemplateUnsupported
+        """
+        if not self.settings.templates:
+            return MappingProxyType({})
+
+        from tokenizer_core.chat.rendering import missing_tokens
+
+        return MappingProxyType(missing_tokens(self.settings))
+
+    def _warn_of_missing_tokens(self) -> None:
+        if missing := self.missing_tokens:
+            import logging
+
+            names = ", ".join(dict.fromkeys(name for names in missing.values() for name in names))
+            said = "a chat template reads %s, and no token has this role; see with_roles and Tokenizer.missing_tokens"
+            logging.getLogger("tokd").warning(said, names)
+
     def fingerprint(self, *, literals: str = "text", chat_literals: str = "text", content_format: str = "auto") -> str:
         """Return one hash over all that decides the ids of a chat: tokenizer, templates and the options of a server.
 

@@ -36,6 +36,7 @@ NEEDS: Mapping[str, Need] = {
     "/v1/messages/render": ENCODE,
     "/v1/responses/render": ENCODE,
     "/v1/models": EITHER,
+    "/v1/models/{model}": EITHER,
     "/tokenizer_info": EITHER,
     "/version": OPEN,
     "/health": OPEN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 from service.cli.encode_progress import EncodeBar
 from service.cli.engines import add_engine, engine_of
@@ -73,8 +73,8 @@ def _add_documents(parser: Parser) -> None:
     parser.add_argument(
         "--eos",
         type=_end_of_text,
-        metavar="|".join((*_PLACES, "ID")),
-        help="where the end-of-text token stands at each document, or the id to take for it "
+        metavar="|".join((*_PLACES, "LITERAL", "ID")),
+        help="where the end-of-text token stands at each document, or the special token or the id to take for it "
         "(default: where the format's trainer expects it; at chats nowhere)",
     )
     parser.add_argument(
@@ -129,9 +129,7 @@ def _seed(text: str) -> int:
 def _end_of_text(text: str) -> EndOfText:
     if re.fullmatch("[0-9]{1,9}", text):
         return int(text)
-    if text in _PLACES:
-        return cast("EndOfText", text)
-    raise argparse.ArgumentTypeError(f"{text!r} is neither {', '.join(_PLACES)} nor an id")
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
 
 from service.cli.options import Parser, place
@@ -19,6 +20,8 @@ from service.cli.streams import (
 )
 from tokenizer_core import FORMATS, Format, Tokenizer
 
+_ROLES = {"bos_token": "begins a text", "eos_token": "ends a text", "pad_token": "fills rows"}
+
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
@@ -32,7 +35,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "source",
         nargs="+",
         metavar="SOURCE",
-        help="a file or directory, or hf:ORG/NAME[@REVISION]; or vocab.json and merges.txt",
+        help="a model's directory, its tokenizer's file (the files beside it are read too), or hf:ORG/NAME[@REVISION]; "
+        "or vocab.json and merges.txt",
     )
     parser.add_argument(
         "-o", "--output", type=place, metavar="DIR", required=True, help="the artifact directory to write"
@@ -52,9 +56,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         type=_special_token,
         help="a special token of a rank file or of vocab.json and merges.txt; may be given more than once",
     )
-    for role, does in (("bos", "begins a text"), ("eos", "ends a text"), ("pad", "fills rows")):
+    for role, does in _ROLES.items():
         parser.add_argument(
-            f"--{role}-token",
+            f"--{role.replace('_', '-')}",
             metavar="LITERAL",
             help=f"the added token that {does}, where the source names none or another",
         )
@@ -67,10 +71,16 @@ def run(args: argparse.Namespace) -> int:
     """Read, write and say what was written."""
     output = Path(args.output)
     require_absent(output)
-    tokenizer = _read(args.source, args.format, args.pattern, _as_dict(args.special_token))
-    tokenizer = tokenizer.with_roles(bos=args.bos_token, eos=args.eos_token, pad=args.pad_token)
-    if args.chat_template is not None:
-        tokenizer = tokenizer.with_template(decode_utf8(read_file(args.chat_template), args.chat_template))
+    # The log would tell of roles that the options give.
+    log = logging.getLogger("tokd")
+    log.disabled = True
+    try:
+        tokenizer = _read(args.source, args.format, args.pattern, _as_dict(args.special_token))
+        tokenizer = tokenizer.with_roles(bos=args.bos_token, eos=args.eos_token, pad=args.pad_token)
+        if args.chat_template is not None:
+            tokenizer = tokenizer.with_template(decode_utf8(read_file(args.chat_template), args.chat_template))
+    finally:
+        log.disabled = False
     try:
         tokenizer.save(output, name=args.name)
     except OSError as error:
@@ -85,6 +95,9 @@ def run(args: argparse.Namespace) -> int:
                 "format": origin["format"],
                 "vocab_size": saved.vocab_size,
                 "path": str(output),
+                "files": list(origin["files"]),
+                "passed_over": origin.get("passed_over", []),
+                "missing_tokens": dict(saved.missing_tokens),
             }
         )
         return 0
@@ -93,15 +106,29 @@ def run(args: argparse.Namespace) -> int:
         f"{saved.name}  {saved.hash}",
         f"{origin['format']}{pattern}, {saved.vocab_size:,} ids, written to {output}",
     ]
-    if "passed_over" in origin:
-        lines.append(f"read {', '.join(origin['files'])}; passed over {', '.join(origin['passed_over'])}")
+    if len(origin["files"]) > 1 or "passed_over" in origin:
+        over = f"; passed over {', '.join(origin['passed_over'])}" if "passed_over" in origin else ""
+        lines.append(f"read {', '.join(origin['files'])}{over}")
+    lines += [_missing(template, names) for template, names in saved.missing_tokens.items()]
     write_line("\n".join(map(printable, lines)))
     return 0
+
+
+def _missing(template: str, names: tuple[str, ...]) -> str:
+    options = " or ".join(f"--{name.replace('_', '-')}" for name in names if name in _ROLES)
+    way = f"give {options}" if options else "name it in tokenizer_config.json"
+    return f"the chat template {template} reads {', '.join(names)}, which no token is: its chats lack it; {way}"
 
 
 def _read(sources: list[str], format: Format | None, pattern: str | None, special_tokens: dict[str, int]) -> Tokenizer:
     if len(sources) == 2 and format in (None, "vocab_merges"):
         vocab, merges = sources
+        is_directory = [Path(vocab).parent / name for name in ("vocab.json", "merges.txt")] == [
+            Path(vocab),
+            Path(merges),
+        ]
+        if is_directory and format is pattern is None and not special_tokens:
+            return Tokenizer.load(vocab)
         return Tokenizer.from_vocab_merges(vocab, merges, pattern=pattern or "gpt2", special_tokens=special_tokens)
     if len(sources) != 1:
         raise usage(f"{len(sources)} sources were given; give one, or vocab.json and merges.txt")

@@ -90,6 +90,7 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _as_text(found: dict[str, Any]) -> str:
+    specials = list(found["special_tokens"].items())
     holes = f", {found['holes']:,} hole{'s' if found['holes'] > 1 else ''}" if found["holes"] else ""
     rows = [
         ("name", found["name"]),
@@ -99,11 +100,14 @@ def _as_text(found: dict[str, Any]) -> str:
         ("mean token", f"{found['bytes_per_token']:.2f} bytes"),
         ("merges", f"{found['merges']:,}{', ignored for whole tokens' if found['pipeline']['ignore_merges'] else ''}"),
         ("unicode", found["unicode_version"]),
-        *_pipeline(found["pipeline"]),
-        *((key.replace("_", " "), str(value)) for key, value in found["settings"].items() if value is not None),
+        *_pipeline(found["pipeline"], {id: literal for literal, id in specials}),
+        *(
+            (key.replace("_", " "), _setting(value, found))
+            for key, value in found["settings"].items()
+            if value is not None
+        ),
         ("added tokens", f"{found['added_tokens']:,}, {len(found['special_tokens']):,} of them special"),
     ]
-    specials = list(found["special_tokens"].items())
     rows += [("", f"{id:>7}  {literal}") for literal, id in specials[:SHOWN_SPECIALS]]
     if len(specials) > SHOWN_SPECIALS:
         rows.append(("", f"and {len(specials) - SHOWN_SPECIALS:,} more, which --json shows"))
@@ -119,7 +123,13 @@ def _as_text(found: dict[str, Any]) -> str:
     return "\n".join(f"{label:<{width}}  {excerpt(printable(value), LINE)}" for label, value in rows)
 
 
-def _pipeline(pipeline: dict[str, Any]) -> list[tuple[str, str]]:
+def _setting(value: Any, found: dict[str, Any]) -> str:
+    """Show a setting; a literal with its id."""
+    id = found["special_tokens"].get(value)
+    return str(value) if id is None else f"{value}  {id}"
+
+
+def _pipeline(pipeline: dict[str, Any], literals: dict[int, str]) -> list[tuple[str, str]]:
     """Describe the stages, a line each; what is not there has no line."""
     rows = [("normalizer", _stage(stage)) for stage in pipeline["normalizer"]]
     if pipeline["prefix_space"]:
@@ -127,7 +137,7 @@ def _pipeline(pipeline: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [("pretokenizer", _stage(stage)) for stage in pipeline["pretokenizer"]]
     for end in ("prefix", "suffix"):
         if ids := pipeline[f"{end}_ids"]:
-            rows.append((f"{end} ids", " ".join(map(str, ids))))
+            rows.append((f"{end} ids", ", ".join(f"{id}  {literals[id]}" if id in literals else str(id) for id in ids)))
     return rows
 
 

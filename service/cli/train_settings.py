@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, get_args
 
+from service.cli.flag_names import in_flags
 from service.cli.options import whole_number
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
 from tokenizer_core import (
@@ -185,7 +186,10 @@ def checked(settings: dict[str, Any], args: argparse.Namespace) -> Recipe:
         # So a run that is interrupted never goes on with another artifact than it began with.
         return recipe.pinned()
     except (InvalidSettings, InvalidOption) as error:
-        raise invalid(f"{origin(error, args)}{error.message}") from None
+        place = origin(error, args)
+        flags = {one.field: one.name for one in FLAGS} if place.startswith("--") else {}
+        message = in_flags(error.message, flags).removeprefix(place.replace(":", ""))
+        raise invalid(place + message) from None
 
 
 def invalid(message: str) -> CommandError:

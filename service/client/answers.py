@@ -133,6 +133,7 @@ class TokenizerInfo(Answer):
     model_max_length: int | None
     template: str | None
     templates: dict[str, str]
+    missing_tokens: dict[str, list[str]]
     unicode_version: str
     fingerprint: str
     provenance: dict[str, Any]

@@ -118,6 +118,7 @@ class ServedTokenizer:
             "model_max_length": tokenizer.settings.model_max_length,
             "template": self.template,
             "templates": dict(tokenizer.templates),
+            "missing_tokens": dict(tokenizer.missing_tokens),
             "unicode_version": tokenizer.unicode_version,
             "provenance": dict(tokenizer.provenance),
         }

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -40,6 +40,7 @@ from tokenizer_core import TokdError, Tokenizer
 ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
 _HUB = "hf:"
 _MAX_LISTED = 10_000
+_BESIDE = ("*.json", "*.jinja", "merges.txt", "additional_chat_templates/*")
 
 T = TypeVar("T")
 
@@ -129,8 +130,10 @@ class Changes:
         roots = [Path(root).resolve() for root in self._settings.tokenizer_roots]
         try:
             found = Path(source).resolve()
-            # A link in a directory would be read like the file that it means.
-            files = islice(found.glob("**/*"), _MAX_LISTED) if found.is_dir() else ()
+            # A link in a directory would be read like the file that it means; so are files beside one.
+            patterns = ("**/*",) if found.is_dir() else _BESIDE
+            directory = found if found.is_dir() else found.parent
+            files = islice(chain.from_iterable(map(directory.glob, patterns)), _MAX_LISTED)
             for each in (found, *files):
                 if not any(each.resolve().is_relative_to(root) for root in roots):
                     raise forbidden
@@ -230,7 +233,11 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
     require_name(body.name, "name")
     trained = None
     if not body.source.startswith((_HUB, "/")):
-        trained = await find(server, body.source)
+        try:
+            trained = await find(server, body.source)
+        except ServiceError as error:
+            error.detail += f"; a repository of the hub is named hf:{quote(body.source)[1:-1]}"
+            raise
     return await changes.run(changes.add_source, body.name, body.source, trained)
 
 

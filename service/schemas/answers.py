@@ -148,6 +148,9 @@ class TokenizerInfo(Answer):
     model_max_length: int | None
     template: str | None = Field(description="The hash of the chat template.")
     templates: dict[str, str] = Field(description="The hashes of all chat templates by name.")
+    missing_tokens: dict[str, list[str]] = Field(
+        description="What templates read and no token has, such as `bos_token`: their chats are short of it."
+    )
     unicode_version: str
     fingerprint: str = Field(description="A hash over tokenizer, templates and the settings that change ids.")
     provenance: dict[str, Any] = Field(description="Where the tokenizer comes from.")

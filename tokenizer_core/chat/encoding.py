@@ -18,6 +18,7 @@ from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
 from tokenizer_core.padding import IGNORED, overlapping
+from tokenizer_core.short_repr import ShortRepr
 
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
@@ -36,8 +37,8 @@ class ReservedSpan:
     literal: str
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedChat:
+@dataclass(frozen=True, eq=False, repr=False)
+class EncodedChat(ShortRepr):
     """A chat as ids; a notebook shows it in coloured tokens.
 
     Attributes:

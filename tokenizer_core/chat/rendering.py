@@ -22,6 +22,7 @@ from tokenizer_core.errors import (
     TemplateFailed,
     TemplateLimit,
     TemplateMissing,
+    shown,
 )
 
 Message = Mapping[str, Any]
@@ -29,6 +30,9 @@ Message = Mapping[str, Any]
 _SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """The names that templates read reasoning by."""
+_NAMED = ("extra_special_tokens", "model_specific_special_tokens")
+"""Keys of a configuration whose objects name further tokens for templates."""
+
 RESERVED = {
     **dict.fromkeys(
         ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message"),
@@ -191,7 +195,7 @@ class RenderedChat:
         return self.history.template.hash
 
     def __repr__(self) -> str:
-        return f"RenderedChat({self.text!r})"
+        return f"RenderedChat({shown(self.text)}, {len(self.text):,} characters)"
 
     def unused(self) -> list[str]:
         """Return the fields that left no trace in the text: messages, their reasoning, ``tools``, ``documents``."""
@@ -398,9 +402,24 @@ def template_of(settings: Settings, name: Any, has_tools: bool) -> Template:
 
 
 def special_tokens(settings: Settings) -> dict[str, str]:
-    tokens = {f"{name}_token": getattr(settings, name) for name in ("bos", "eos", "pad", "unk")}
+    """Return the literals that a template has as variables: roles, and what the model's configuration names."""
+    tokens: dict[str, Any] = {}
     for name, value in settings.extra:
-        if name in ("sep_token", "cls_token", "mask_token"):
-            parsed = json.loads(value)
-            tokens[name] = parsed.get("content") if isinstance(parsed, dict) else parsed
-    return {name: literal for name, literal in tokens.items() if isinstance(literal, str)}
+        if name in _NAMED:
+            tokens |= named if isinstance(named := json.loads(value), dict) else {}
+        elif name.endswith("_token"):
+            tokens[name] = json.loads(value)
+    roles = {f"{name}_token": getattr(settings, name) for name in ("bos", "eos", "pad", "unk")}
+    tokens |= {name: literal for name, literal in roles.items() if literal is not None}
+    literals = ((name, each.get("content") if isinstance(each, dict) else each) for name, each in tokens.items())
+    return {name: literal for name, literal in literals if isinstance(literal, str)}
+
+
+def missing_tokens(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the tokens that templates read as variables and nobody has, such as ``bos_token``, by template."""
+    named = special_tokens(settings)
+    missing = {
+        name: tuple(each for each in compiled(source).token_variables if each not in named)
+        for name, source in settings.templates.items()
+    }
+    return {name: variables for name, variables in missing.items() if variables}

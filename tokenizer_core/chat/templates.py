@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal
@@ -21,11 +22,16 @@ MessageForm = Literal["sent", "tokenize", "render", "responses"]
 FUNCTIONS = ("cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now")
 """Functions that a template can call beside its own macros."""
 
+_TOKEN = re.compile(r"\w+_token|additional_special_tokens")
+
 Now = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class Template:
     """A compiled template; immutable, safe to share between threads.
+
+    Attributes:
+        token_variables: the special tokens that it takes for granted, such as ``bos_token``.
 
     Args:
         source: a string of Unicode.
@@ -39,6 +45,7 @@ class Template:
         self.source = source
         self.engine = ChatTemplate(source)
         self.tells_time = self.engine.tells_time
+        self.token_variables = tuple(filter(_TOKEN.fullmatch, self.engine.needs))
         self.hash = f"sha256:{hashlib.sha256(source.encode()).hexdigest()}"
 
     def now(self) -> Now | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tokenizer_core.short_repr import ShortRepr
+
 
 class Status(StrEnum):
     """The outcome of one point."""
@@ -44,8 +46,8 @@ def not_applicable(summary: str) -> Finding:
     return Finding(Status.NOT_APPLICABLE, summary)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+@dataclass(frozen=True, slots=True, repr=False)
+class Point(ShortRepr):
     """One of the eleven points with its outcome."""
 
     number: int
@@ -65,8 +67,8 @@ class Point:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckReport(ShortRepr):
     """The audit of one tokenizer.
 
     Attributes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import regex
 
-from tokenizer_core._kernel import ChatTemplate
-from tokenizer_core.chat.templates import compiled
+from tokenizer_core.chat.rendering import missing_tokens, special_tokens
+from tokenizer_core.chat.templates import Template, compiled
 from tokenizer_core.checking.report import Finding, excerpt, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -19,11 +19,9 @@ _LITERAL = regex.compile(
 ``[INST]`` and ``<tools>`` are left out: some models have them as tokens and some as plain text, so neither is a fault.
 """
 
-_VARIABLE = regex.compile(r"(bos|eos|pad|unk)_token")
-
 
 def template(tokenizer: Tokenizer) -> Finding:
-    """Look up every special-looking literal and every named token that a template writes.
+    """Look up every special-looking literal that a template writes, and every token that it reads as a variable.
 
     Raises:
         TemplateFailed, TemplateUnsupported: one of the templates is not a template, or not one that is supported.
@@ -32,20 +30,25 @@ def template(tokenizer: Tokenizer) -> Finding:
     if not sources:
         return not_applicable("the tokenizer has no chat template")
     added = {token.content: token.id for token in tokenizer.added_tokens}
+    named, unset = special_tokens(tokenizer.settings), missing_tokens(tokenizer.settings)
     known: dict[str, int] = {}
+    faults: list[str] = []
     missing: dict[str, list[str]] = {}
     for name, source in sources.items():
-        for shown, literal in _protocol(compiled(source).engine, tokenizer).items():
-            if literal not in added:
-                missing.setdefault(name, []).append(shown)
-            elif literal == shown:
-                known[literal] = added[literal]
+        written = _written(compiled(source), named)
+        known |= {
+            literal: added[literal] for shown, literal in written.items() if shown == literal and literal in added
+        }
+        wrong = [shown for shown, literal in written.items() if literal not in added]
+        if wrong:
+            faults.append(f"template {excerpt(name)} writes what is not an added token: {', '.join(wrong)}")
+        if absent := unset.get(name, ()):
+            faults.append(f"template {excerpt(name)} reads what no token has the role of: {', '.join(absent)}")
+        if wrong or absent:
+            missing[name] = [*wrong, *absent]
     if missing:
         return failed(
-            "; ".join(
-                f"template {excerpt(name)} writes what is not an added token: {', '.join(of)}"
-                for name, of in missing.items()
-            ),
+            "; ".join(faults),
             literals=known,
             missing=list(dict.fromkeys(each for of in missing.values() for each in of)),
             templates=missing,
@@ -54,12 +57,7 @@ def template(tokenizer: Tokenizer) -> Finding:
     return passed(f"each of the {len(known)} control literals of the {which} is an added token", literals=known)
 
 
-def _protocol(engine: ChatTemplate, tokenizer: Tokenizer) -> dict[str, str]:
+def _written(template: Template, named: dict[str, str]) -> dict[str, str]:
     """Return the literals that a template writes by the way it names them: by themselves, or such as ``bos_token``."""
-    found: dict[str, str] = {}
-    for kind, written in engine.written:
-        if kind == "text":
-            found |= {literal: literal for literal in _LITERAL.findall(written)}
-        elif (role := _VARIABLE.fullmatch(written)) and (literal := getattr(tokenizer.settings, role[1])) is not None:
-            found[written] = literal
-    return found
+    found = {literal: literal for text in template.engine.written for literal in _LITERAL.findall(text)}
+    return found | {name: named[name] for name in template.token_variables if name in named}

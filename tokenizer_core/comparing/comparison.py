@@ -14,6 +14,7 @@ from tokenizer_core.comparing.entries import entries, longest
 from tokenizer_core.comparing.measures import Cost, Words, cost, renyi_efficiency
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.languages import ARTICLE_1
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.tokenizer import Tokenizer
 
 MAX_COMPARED = 16
@@ -55,8 +56,8 @@ class TextSize:
     words: int
 
 
-@dataclass(frozen=True, slots=True)
-class TokenizerSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenizerSummary(ShortRepr):
     """One of the tokenizers, over all texts together.
 
     Attributes:
@@ -79,8 +80,8 @@ class TokenizerSummary:
     shared: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(ShortRepr):
     """What ``compare`` found.
 
     Attributes:

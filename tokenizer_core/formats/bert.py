@@ -16,15 +16,15 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import check_numbers, reserve
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP, load, take_added, take_literal
-from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal
+from tokenizer_core.formats.hf_settings import read_settings
+from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.stages.decoders import WordPiece as Decoder
 from tokenizer_core.stages.models import WordPiece
 from tokenizer_core.stages.normalizers import Bert
 from tokenizer_core.stages.pretokenizers import Cut
 
 VOCAB = "vocab.txt"
-_BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED)
 _BY_MODEL = {
     **dict.fromkeys(("align", "bert", "blip", "bros", "chinese_clip", "ernie", "git", "grounding-dino"), "Bert"),
     **dict.fromkeys(("megatron-bert", "mm-grounding-dino", "nomic_bert", "vilt", "visual_bert"), "Bert"),
@@ -58,10 +58,7 @@ def read(path: Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact
         Unsupported: a class of tokenizer that has other stages.
     """
-    found = {VOCAB: files.read(path)}
-    for file in (*_BESIDE, MODEL_CONFIG):
-        if (content := files.read_optional(path.parent / file)) is not None:
-            found[file] = content
+    found = {VOCAB: files.read(path)} | read_beside(path.parent)
     parts = parse(found[VOCAB], with_class(found, found.get(MODEL_CONFIG), _BY_MODEL))
     hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
     provenance = {"imported_from": {"format": "vocab_txt", "files": hashes}}

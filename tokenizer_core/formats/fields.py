@@ -53,6 +53,10 @@ class Fields:
         """Tell whether a key is there and not null."""
         return self._values.get(key) is not None
 
+    def keys_ending(self, end: str) -> list[str]:
+        """Return the keys that are left and end so."""
+        return [key for key in self._values if key.endswith(end)]
+
     def peek(self, key: str) -> Any:
         """Look at a key that is taken later, or kept as it is; null when it is missing."""
         return self._values.get(key)

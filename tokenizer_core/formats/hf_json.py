@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.arguments import holds_surrogate, path_of
+from tokenizer_core.arguments import path_of
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, TokenizerParts
 from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_vocab_merges
@@ -21,25 +21,25 @@ from tokenizer_core.formats.added import check_numbers, has_byte_fallback, read_
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
 from tokenizer_core.formats.hf_decoders import read_decoder
-from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import read_model
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
-from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.hf_stages import (
     read_normalizer,
     read_post_processor,
     read_pretokenizer,
 )
+from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.frame import Frame
 from tokenizer_core.stages.models import ByteBpe
 
-BESIDE = (CONFIG, TOKENS_MAP, TEMPLATE, ADDED, GENERATION)
-"""The files of a directory that are read with its ``tokenizer.json``."""
+TOKENIZER = "tokenizer.json"
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
 
 
 def read(path: str | Path) -> TokenizerParts:
-    """Read a ``tokenizer.json`` or a directory in Hugging Face's layout.
+    """Read a directory in Hugging Face's layout, or a ``tokenizer.json`` with the files beside it.
+
+    A file of another name is read alone.
 
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the file and the path of the field.
@@ -49,23 +49,19 @@ def read(path: str | Path) -> TokenizerParts:
     # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
     if not os.path.isdir(path):  # noqa: PTH112
         data = files.read(path)
-        return _with_provenance(parse(data, {}), {path.name: data}, files.name_of_file(path))
-    found = _named_templates(path)
-    for file in BESIDE:
-        if (content := files.read_optional(path / file)) is not None:
-            found[file] = content
+        found = read_beside(path.parent) if path.name == TOKENIZER else {}
+        return _with_provenance(parse(data, found), {path.name: data} | found, files.name_of_file(path))
+    found = read_beside(path)
     name = files.name_of_directory(path)
-    tokenizer = files.read_optional(path / "tokenizer.json")
-    if (model_config := files.read_optional(path / MODEL_CONFIG)) is not None:
-        found[MODEL_CONFIG] = model_config
+    tokenizer = files.read_optional(path / TOKENIZER)
     if tokenizer is not None:
-        return _with_provenance(parse(tokenizer, found), {"tokenizer.json": tokenizer} | found, name)
+        return _with_provenance(parse(tokenizer, found), {TOKENIZER: tokenizer} | found, name)
     vocab, merges = files.read_optional(path / "vocab.json"), files.read_optional(path / "merges.txt")
     if vocab is None or merges is None:
         raise ArtifactNotFound(
-            f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field="tokenizer.json"
+            f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field=TOKENIZER
         )
-    beside = with_class(found, model_config, hf_vocab_merges.BY_MODEL)
+    beside = with_class(found, found.get(MODEL_CONFIG), hf_vocab_merges.BY_MODEL)
     parts = parse(*hf_vocab_merges.document(vocab, merges, beside))
     return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
 
@@ -154,21 +150,6 @@ def _read_padding(value: object, settings: Settings, added: tuple[AddedToken, ..
             field="padding.pad_id",
         )
     return dataclasses.replace(settings, padding_side=side, pad=literal if literal in known else None)
-
-
-def _named_templates(path: Path) -> dict[str, bytes]:
-    folder = path / "additional_chat_templates"
-    if not folder.is_dir():
-        return {}
-    found = {}
-    for file in sorted(folder.glob("*.jinja")):
-        if holds_surrogate(file.name):
-            raise InvalidArtifact(
-                f"the name of {folder.name}/{file.name} is not UTF-8, and names its template; give the file another",
-                field=f"{folder.name}/{file.name}",
-            )
-        found[f"{folder.name}/{file.name}"] = files.read(file)
-    return found
 
 
 def _with_provenance(parts: TokenizerParts, found: Mapping[str, bytes], name: str) -> TokenizerParts:

@@ -15,7 +15,6 @@ from typing import Any
 
 from tokenizer_core.config import MODEL_LENGTH, PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact, Unsupported
-from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert
 from tokenizer_core.formats.hf_generation import read_generation
@@ -32,11 +31,11 @@ from tokenizer_core.formats.hf_roles import (
     take_listed,
     take_literal,
 )
+from tokenizer_core.formats.side_files import PROCESSOR_TEMPLATE, TEMPLATE, read_beside
 from tokenizer_core.stages.models import ByteBpe, CharBpe
 from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
 from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 
-TEMPLATE = "chat_template.jinja"
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
@@ -61,6 +60,10 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
             _check_known(token.content, place, known)
         if value:
             extra[key] = value
+    # Further tokens that templates know by name.
+    for key in tokens_map.keys_ending("_token"):
+        if (literal := _role(key, fields, tokens_map, known)) is not None:
+            extra[key] = literal
     tokens_map.finish()
     _check_decoder(fields, config)
     _check_added_tokens_json(load(beside, ADDED), known)
@@ -94,14 +97,15 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
 
 
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
-    """Read the chat templates of a directory whose tokenizer file has another layout.
+    """Read what changes no id in a directory whose tokenizer file has another layout: the chat templates.
 
     Returns:
-        The files that were read, by name; and settings with nothing but the templates.
+        The files that were read, by name; and settings with the templates and what engines sample with.
     """
-    found = {name: data for name in (CONFIG, TEMPLATE) if (data := files.read_optional(directory / name)) is not None}
+    beside = read_beside(directory)
+    found = {name: data for name, data in beside.items() if name not in (TOKENS_MAP, ADDED)}
     template, named = _templates(found, load(found, CONFIG))
-    return found, Settings(chat_template=template, named_templates=named)
+    return found, Settings(chat_template=template, named_templates=named, generation=read_generation(found))
 
 
 def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]) -> str | None:
@@ -114,7 +118,8 @@ def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]
     literal = second if first is None else first
     if literal is not None:
         _check_known(literal, config.at(key) if first is not None else tokens_map.at(key), known)
-    return literal
+    # As in transformers, the second file says nothing beside this key of the first.
+    return first if config.has("added_tokens_decoder") else literal
 
 
 def _check_known(literal: str, place: str, known: Mapping[str, int]) -> None:
@@ -237,6 +242,10 @@ def _length(fields: Fields) -> int | None:
 
 def _templates(beside: Mapping[str, bytes], fields: Fields) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     value, place = fields.any("chat_template"), fields.at("chat_template")
+    if value is None:
+        processor = load(beside, PROCESSOR_TEMPLATE)
+        value, place = processor.any("chat_template"), processor.at("chat_template")
+        processor.finish()
     named: dict[str, str] = {}
     if isinstance(value, str):
         named["default"] = value

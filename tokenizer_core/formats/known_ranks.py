@@ -94,10 +94,11 @@ def read(path: Path) -> TokenizerParts | None:
     bos, eos = (role if role in literals else None for role in roles)
     settings = dataclasses.replace(parts.settings, bos=bos, eos=eos)
     if known.has_directory:
-        _, beside = templates_in(path.parent)
-        settings = dataclasses.replace(
-            settings, chat_template=beside.chat_template, named_templates=beside.named_templates
-        )
+        read, beside = templates_in(path.parent)
+        settings = dataclasses.replace(beside, bos=bos, eos=eos)
+        origin = parts.provenance["imported_from"]
+        hashes = origin["files"] | {name: files.sha256(data) for name, data in read.items()}
+        parts = dataclasses.replace(parts, provenance={"imported_from": {**origin, "files": hashes}})
     normalizer = (Rewrite("nfc"),) if known.nfc else ()
     config = dataclasses.replace(parts.config, normalizer=normalizer)
     return dataclasses.replace(parts, config=config, settings=settings)

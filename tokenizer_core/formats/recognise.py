@@ -34,6 +34,8 @@ _FOREIGN = ((_RWKV, "the vocabulary of RWKV World"),)
 
 _FOREIGN_FILES = ("vocab.txt",)
 
+VOCAB = "vocab.json"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -59,7 +61,11 @@ def recognise(path: Path) -> Source:
         Unsupported: a family of tokenizers that is known and not supported, by name.
     """
     # os.path, because Path.is_dir raises where a name is too long or a directory cannot be searched.
-    return _in_directory(path) if os.path.isdir(path) else Source(_of_file(path), path)  # noqa: PTH112
+    if os.path.isdir(path):  # noqa: PTH112
+        return _in_directory(path)
+    if path.name == VOCAB and (pair := _pair_in(path.parent)) is not None:
+        return pair
+    return Source(_of_file(path), path)
 
 
 def _in_directory(path: Path) -> Source:
@@ -77,11 +83,8 @@ def _in_directory(path: Path) -> Source:
     for name in sentencepiece.NAMES:
         if _is_there(path / name) and _is_sentencepiece(files.read_start(path / name, _START)):
             found.append((name, Source("sentencepiece", path / name)))
-    if _is_there(path / "vocab.json") and _is_there(path / "merges.txt"):
-        # The files beside them name the class and the special entries: they are not passed over.
-        describing = ("tokenizer_config.json", "special_tokens_map.json", "config.json")
-        described = any(_is_there(path / name) for name in describing)
-        found.append(("vocab.json", Source("huggingface" if described else "vocab_merges", path)))
+    if (pair := _pair_in(path)) is not None:
+        found.append((VOCAB, pair))
     if _is_there(path / "vocab.txt") and _WORDPIECE.search(files.read_start(path / "vocab.txt", _START)):
         found.append(("vocab.txt", Source("vocab_txt", path / "vocab.txt")))
     if found:
@@ -102,6 +105,16 @@ def _in_directory(path: Path) -> Source:
         code="unknown_format",
         field=path.name,
     )
+
+
+def _pair_in(path: Path) -> Source | None:
+    """Recognise ``vocab.json`` with ``merges.txt``."""
+    if not (_is_there(path / VOCAB) and _is_there(path / "merges.txt")):
+        return None
+    # The files beside them name the class and the special entries: they are not passed over.
+    describing = ("tokenizer_config.json", "special_tokens_map.json", "config.json")
+    described = any(_is_there(path / name) for name in describing)
+    return Source("huggingface" if described else "vocab_merges", path)
 
 
 def _is_there(path: Path) -> bool:

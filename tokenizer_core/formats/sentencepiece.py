@@ -20,9 +20,8 @@ from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
-from tokenizer_core.formats.hf_generation import GENERATION
-from tokenizer_core.formats.hf_roles import ADDED, CONFIG, NAMING, TOKENS_MAP, load, take_added, take_named
-from tokenizer_core.formats.hf_settings import TEMPLATE, read_settings
+from tokenizer_core.formats.hf_roles import CONFIG, NAMING, load, take_added, take_named
+from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.sentencepiece_classes import (
     BY_MODEL,
     CONVERSIONS,
@@ -34,6 +33,7 @@ from tokenizer_core.formats.sentencepiece_classes import (
     class_of,
 )
 from tokenizer_core.formats.sentencepiece_convert import convert
+from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.stages.decoders import SentencePieceText
 from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
 from tokenizer_core.stages.normalizers import SentencePieceRules
@@ -45,8 +45,6 @@ MODEL = "tokenizer.model"
 NAMES = (MODEL, "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 """The names in the directories of models."""
 
-BESIDE = (CONFIG, TOKENS_MAP, ADDED, TEMPLATE, GENERATION)
-
 
 def read(path: Path) -> TokenizerParts:
     """Read a model; the files that go with it lie in the same directory.
@@ -55,14 +53,8 @@ def read(path: Path) -> TokenizerParts:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the piece or the field.
     """
     model = files.read(path)
-    found: dict[str, bytes | None] = {}
-    if path.name in NAMES:
-        found = {name: files.read_optional(path.parent / name) for name in BESIDE}
-        if (config := files.read_optional(path.parent / MODEL_CONFIG)) is not None:
-            found[MODEL_CONFIG] = config
-    read = {name: data for name, data in found.items() if data is not None}
-    beside = {name: data for name, data in read.items() if name != MODEL_CONFIG}
-    parts = parse(model, with_class(beside, read.get(MODEL_CONFIG), BY_MODEL))
+    read = read_beside(path.parent) if path.name in NAMES else {}
+    parts = parse(model, with_class(read, read.get(MODEL_CONFIG), BY_MODEL))
     hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}
     provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)

@@ -42,16 +42,16 @@ _BASE64 = re.compile("[A-Za-z0-9+/]+={0,2}")
 
 
 def read(path: str | Path) -> TokenizerParts:
-    """Read a ``tekken.json``, or the directory that holds it, with a chat template beside it.
+    """Read a ``tekken.json``, or the directory that holds it, with the chat templates beside it.
 
     Raises:
         ArtifactNotFound, InvalidArtifact, Unsupported: with the path of the field.
     """
     path = path_of(path)
     is_directory = os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises where a directory cannot be searched
-    beside, settings = templates_in(path) if is_directory else ({}, Settings())
     file = path / NAME if is_directory else path
     data = files.read(file)
+    beside, settings = templates_in(file.parent) if file.name == NAME else ({}, Settings())
     hashes = {name: files.sha256(content) for name, content in ({file.name: data} | beside).items()}
     origin = {"format": "tekken", "files": hashes}
     return parse(data, settings, name=files.name_of_file(file), provenance={"imported_from": origin})

@@ -144,7 +144,7 @@ class _Packer:
         self._eos = tokenizer.eos_id if keeps_ends else None
         self._pad_id = tokenizer.pad_id
         if self._pad_id is None and (self._pad or options.get("align", 1) > 1):
-            message = "the tokenizer has no pad token, which pad and align need; give it one with with_roles(pad=...)"
+            message = "the tokenizer has no pad token, which pad and align need; name one (--pad-token of tokd import)"
             raise InvalidOption(message, field="pad")
         chosen = {name: options[name] for name in _OF_ENCODER if name in options}  # type: ignore[literal-required]
         self._encoder = ExampleEncoder(tokenizer, **chosen)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tokenizer_core.examples import Encoded
 from tokenizer_core.packing.plan import PackPlan
 from tokenizer_core.padding import IGNORED
+from tokenizer_core.short_repr import ShortRepr
 
 PADDING = -1
 """The source row of a member that is padding alone."""
@@ -21,8 +22,8 @@ _BLOCK = 1 << 20
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class TokenRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class TokenRows(ShortRepr):
     """Rows of tokens, one after the other.
 
     Attributes:
@@ -64,8 +65,8 @@ class RowBuilder:
         return TokenRows(ids, trained, np.cumsum(lengths))
 
 
-@dataclass(frozen=True, eq=False)
-class PackBlock:
+@dataclass(frozen=True, eq=False, repr=False)
+class PackBlock(ShortRepr):
     """Some packs, one after the other.
 
     Attributes:
@@ -96,8 +97,8 @@ class PackBlock:
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
-@dataclass(frozen=True, eq=False)
-class Packs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Packs(ShortRepr):
     """Rows and the plan by which they are packed.
 
     Args:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tokenizer_core import _kernel
 from tokenizer_core.arguments import check_choice, integer_of, optional_integer
 from tokenizer_core.errors import InvalidOption, RowTooLong
+from tokenizer_core.short_repr import ShortRepr
 
 Method = Literal["best-fit", "wrapped", "none"]
 """How rows are put together: each whole where it fits best, end to end and cut at the length, or each alone."""
@@ -25,8 +26,8 @@ MAX_LENGTH = 1 << 24
 Places = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class PackPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class PackPlan(ShortRepr):
     """The members of every pack: each is a part of a row.
 
     Attributes:

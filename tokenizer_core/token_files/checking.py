@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core.errors import HashMismatch, TokdError
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.token_files.layouts.layout import Shard
 from tokenizer_core.token_files.manifest import TokenFiles, read_token_files
 from tokenizer_core.tokenizer import Tokenizer
@@ -22,8 +23,8 @@ _WITHOUT_BORDERS = ("llmc", "nanogpt")
 _WITHOUT_EMPTY = ("mds", "litdata")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFilesReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenFilesReport(ShortRepr):
     """What was found.
 
     Attributes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.token_files.layouts import LAYOUTS
 from tokenizer_core.token_files.layouts.layout import Layout, Shape, Shard
 
@@ -15,8 +16,8 @@ FORMAT = "tokd tokens 1"
 NAME = "manifest.json"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFiles:
+@dataclass(frozen=True, slots=True, repr=False)
+class TokenFiles(ShortRepr):
     """Token files in a directory.
 
     Attributes:

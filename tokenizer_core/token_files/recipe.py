@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -13,14 +13,15 @@ from tokenizer_core._kernel import VERSION
 from tokenizer_core.arguments import check_choice, check_unicode, integer_of, optional_integer, whole_number
 from tokenizer_core.corpus.files import Files
 from tokenizer_core.encoding_options import SpecialTokens
-from tokenizer_core.errors import InvalidOption, TemplateMissing
+from tokenizer_core.errors import InvalidOption, TemplateMissing, shown
 from tokenizer_core.examples import TrainedOn
+from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.token_files.layouts import LAYOUTS, LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, EosPlace, Layout, Shape
 from tokenizer_core.tokenizer import Tokenizer
 
-EndOfText = EosPlace | int
-"""Where the tokenizer's end-of-text token stands, or the id that stands there in its place."""
+EndOfText = EosPlace | int | str
+"""Where the tokenizer's end-of-text token stands, or the id or the special token that stands there in its place."""
 
 SHARD_BYTES = 1 << 30
 """What a killed run may lose, against the number of files."""
@@ -190,9 +191,16 @@ def _end_of_text(tokenizer: Tokenizer, eos: EndOfText, layout: Layout) -> tuple[
         # An id that no token has is refused by its name.
         tokenizer.token_bytes(given)
         return given, layout.eos
-    check_choice(eos, EosPlace, "eos")
+    if isinstance(eos, str) and eos in tokenizer.special_tokens:
+        return tokenizer.special_tokens[eos], layout.eos
+    if eos not in get_args(EosPlace):
+        raise InvalidOption(
+            f"eos is after, before, none, an id or a special token, and the tokenizer has no {shown(eos)}"
+            f"{did_you_mean(str(eos)[:80], tokenizer.special_tokens)}",
+            field="eos",
+        )
     if eos == "none":
         return None, "none"
     if tokenizer.eos_id is None:
-        raise InvalidOption('the tokenizer has no end-of-text token; name an id, or eos="none" for none', field="eos")
+        raise InvalidOption('the tokenizer has no end-of-text token; name one, or eos="none" for none', field="eos")
     return tokenizer.eos_id, "before" if eos == "before" else "after"

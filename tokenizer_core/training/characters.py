@@ -21,6 +21,7 @@ from tokenizer_core.arguments import holds_surrogate, integer_of, place_of, whol
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.vocab_merges import merge_line
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.progress import Report, Reporter
 from tokenizer_core.training.settings import BYTES, MAX_VOCAB_SIZE, TieBreak, TrainSettings
@@ -34,8 +35,8 @@ Python split a line of ``merges.txt`` so, and a merge must not be split.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterMerges:
+@dataclass(frozen=True, slots=True, repr=False)
+class CharacterMerges(ShortRepr):
     """The result of a run.
 
     Attributes:

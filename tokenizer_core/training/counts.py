@@ -21,6 +21,7 @@ from tokenizer_core._kernel import PieceCounts
 from tokenizer_core.arguments import place_of
 from tokenizer_core.atomic_files import replace
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
+from tokenizer_core.short_repr import ShortRepr
 
 HEADER = "tokd counts 1"
 
@@ -45,8 +46,8 @@ class Dropped:
     all: tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class Counts:
+@dataclass(frozen=True, repr=False)
+class Counts(ShortRepr):
     """The distinct pieces of a corpus and how often each occurs.
 
     Attributes:

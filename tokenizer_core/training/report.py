@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.training.learning import Learned
 
 _LONGEST = 20
@@ -20,8 +21,8 @@ class SizeReport:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingReport(ShortRepr):
     """The counted corpus and the learned merges of a run, in numbers.
 
     Attributes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Path, Response
 from pydantic import BaseModel, ConfigDict
 
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.routes.compat.openai import OpenaiError
 from service.routes.json_route import PROBLEM_RESPONSES, error_responses
+from service.routes.opening import when_opened
 from service.routes.server import Server
 from service.state import State
 from tokenizer_core import VERSION
@@ -79,21 +80,29 @@ async def engine_version() -> Any:
     return {"version": VERSION}
 
 
+def _model(server: State, name: str, loaded: ServedTokenizer) -> Model:
+    return Model(
+        id=name,
+        root=loaded.name,
+        max_model_len=server.engines.length(name, loaded),
+        tokenizer=loaded.hash,
+        template=loaded.template,
+        fingerprint=server.engines.fingerprint(name, loaded),
+    )
+
+
 async def models(server: Server) -> Any:
     """List the models that requests may name, as OpenAI and vLLM do."""
-    return ModelList(
-        data=[
-            Model(
-                id=name,
-                root=loaded.name,
-                max_model_len=server.engines.length(name, loaded),
-                tokenizer=loaded.hash,
-                template=loaded.template,
-                fingerprint=server.engines.fingerprint(name, loaded),
-            )
-            for name, loaded in names(server.registry).items()
-        ]
-    )
+    return ModelList(data=[_model(server, name, loaded) for name, loaded in names(server.registry).items()])
+
+
+async def model(server: Server, model: Annotated[str, Path(description="As in the list, or one of a pattern.")]) -> Any:
+    """Describe one model, as OpenAI does."""
+
+    async def get() -> ServedTokenizer:
+        return server.current.registry().of_model(model)
+
+    return _model(server, model, await when_opened(server.limits, get))
 
 
 async def tokenizer_info(server: Server) -> Any:
@@ -121,6 +130,8 @@ def mount(app: FastAPI, _: State) -> None:
     app.get("/health", **empty)(engine_health)
     app.get("/ping", name="engine_ping", **empty)(engine_health)
     app.get("/version", response_model=Version)(engine_version)
-    app.get("/v1/models", response_model=ModelList, responses=error_responses(model=OpenaiError))(models)
+    openai = error_responses(model=OpenaiError)
+    app.get("/v1/models", response_model=ModelList, responses=openai)(models)
+    app.get("/v1/models/{model:reference}", response_model=Model, responses=openai)(model)
     app.get("/tokenizer_info", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)(tokenizer_info)
     app.get("/_sglang_renderer/ready", status_code=204, response_class=Response)(sglang_renderer_ready)

@@ -149,6 +149,20 @@ def test_point_4_a_named_token_that_is_no_added_token_fails(sound):
     assert outcome(report, "template").evidence["missing"] == ["bos_token"]
 
 
+@pytest.mark.parametrize("name", ["bos_token", "unk_token", "sep_token", "image_token", "additional_special_tokens"])
+def test_point_4_a_role_that_nobody_has_fails(sound, name):
+    source = "{{ NAME }}<|im_start|>{{ messages[0].content }}".replace("NAME", name)
+    bare = dict.fromkeys(("bos", "eos", "pad", "unk"))
+    report = check(accompanied(sound, **bare, chat_template="<|im_start|>", named_templates=(("rag", source),)))
+    assert_only_failure(report, "template")
+    point = outcome(report, "template")
+    assert point.summary == f"template rag reads what no token has the role of: {name}"
+    assert point.evidence["missing"] == [name]
+    assert point.evidence["templates"] == {"rag": [name]}
+    asked = source.replace("{{ " + name, "{{ '' if " + name + " is not defined else " + name)
+    assert outcome(check(accompanied(sound, **bare, chat_template=asked)), "template").status is Status.PASSED
+
+
 @pytest.mark.parametrize(
     "template",
     [

@@ -67,13 +67,17 @@ def test_ids_are_ranks_behind_the_special_tokens(tmp_path):
 def test_a_directory_takes_the_template_and_says_what_it_passed_over(tmp_path):
     (tmp_path / "chat_template.jinja").write_text("{{ messages[0].content }}")
     (tmp_path / "tokenizer.json").write_text("not read")
-    found = load(tmp_path / "tekken.json", document())
-    assert found.template_hash is None
+    (tmp_path / "special_tokens_map.json").write_text("{}")
+    named = load(tmp_path / "tekken.json", document())
     found = Tokenizer.load(tmp_path)
-    assert found.template_hash is not None
+    assert named.template_hash == found.template_hash is not None
     origin = found.provenance["imported_from"]
-    assert (origin["format"], origin["passed_over"]) == ("tekken", ["tokenizer.json"])
+    assert (origin["format"], origin["passed_over"]) == ("tekken", ["tokenizer.json", "special_tokens_map.json"])
     assert origin["files"].keys() == {"tekken.json", "chat_template.jinja"}
+    assert named.provenance["imported_from"]["files"] == origin["files"]
+    renamed = load(tmp_path / "other.json", document())
+    assert renamed.template_hash is None
+    assert renamed.provenance["imported_from"]["passed_over"] == ["special_tokens_map.json", "chat_template.jinja"]
 
 
 def changed(**config: Any) -> dict[str, Any]:

@@ -250,3 +250,25 @@ def test_exported_ranks_give_llama3s_ids_in_tiktoken():
     for corpus in ("english", "ja", "code"):
         text = shared(f"corpora/{corpus}.txt").read_text("utf-8")[:50_000]
         assert tokenizer.encode(text).tolist() == encoding.encode_ordinary(text)
+
+
+def test_the_empty_token_is_an_id_without_text(tmp_path):
+    # So ends Whisper's multilingual.tiktoken; tiktoken decodes "=" to the empty token, which is in no text.
+    ranks = BYTES | {b"th": 256, b"the": 257}
+    path = tmp_path / "whisper.tiktoken"
+    path.write_bytes(lines(ranks) + b"= 258\n")
+    ours = Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens={"<|end|>": 259})
+    theirs = peer.Encoding(
+        "whisper", pat_str=PATTERNS["gpt2"], mergeable_ranks=ranks | {b"": 258}, special_tokens={"<|end|>": 259}
+    )
+    for text in ("the then\n\n é 12", "", "=", " ", "th" * 50):
+        assert ours.encode(text).tolist() == theirs.encode_ordinary(text)
+    assert ours.vocab_size == theirs.n_vocab == 260
+    ours.save(tmp_path / "saved")
+    assert Tokenizer.open(tmp_path / "saved").hash == ours.hash
+    path.write_bytes(lines(ranks) + b"= 258\n= 259\n")
+    with pytest.raises(TokdError, match="more than one token is empty"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2")
+    path.write_bytes(lines(ranks) + b"= 257\n")
+    with pytest.raises(TokdError, match="the rank 257 stands twice"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2")

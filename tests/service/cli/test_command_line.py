@@ -1,5 +1,6 @@
 """Mistakes: one line, a code and a status, never a traceback."""
 
+import json
 import re
 
 import pytest
@@ -146,3 +147,53 @@ def test_no_command_or_option_is_named_where_none_is_near(
 ) -> None:
     assert main(command.split()) == 2
     assert "did you mean" not in capsysbinary.readouterr().err.decode()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            "encode-corpus CORPUS -o OUT --eos <|im_ends|>",
+            "--eos is after, before, none, an id or a special token, and the tokenizer has no '<|im_ends|>'; did you ",
+        ),
+        ("encode-corpus CORPUS -o OUT --eos 9999999", "--eos: the tokenizer has no id 9999999"),
+        ("encode-corpus CORPUS -o OUT --train-on last", "of texts all is trained on; --train-on is for messages"),
+        (
+            "encode-corpus CORPUS -o OUT",
+            'pass --special-tokens text to encode it as ordinary text or "parse" to make it',
+        ),
+        ("pack CORPUS -o OUT.npy --length 10 --align 3", "--length is a multiple of align, which 10 of 3 is not"),
+        ("pack CORPUS -o OUT.txt --length 10", "--output: the output's name ends in "),
+        ("import artifacts/base/tokenizer.json -o OUT --eos-token x", "--eos-token: the eos token is an added token"),
+        ("import artifacts/base/tokenizer.json -o OUT --name A", "--name: a name is 1 to 128 of "),
+        ("import artifacts/base/tokenizer.json -o OUT --pattern gpt2", "--pattern: tokenizer.json names its own"),
+        ("import Qwen/Qwen2.5-7B -o OUT", "the repository of the Hugging Face hub is hf:Qwen/Qwen2.5-7B"),
+        ("encode a --dropout 2 --seed 1", "--dropout is a probability from 0 to 1, not 2"),
+        (
+            "encode a --alpha 0.5 --seed 1",
+            "--alpha: this model is BPE, whose tokens have no probabilities; give --dropout",
+        ),
+        (
+            "train CORPUS -o OUT --vocab-size 3",
+            "invalid_settings: --vocab-size: is at least 256 (what there is before ",
+        ),
+        ("train CORPUS -o OUT --vocab-size 300 --eos x", "invalid_settings: --eos: is one of the special tokens"),
+    ],
+)
+def test_errors_name_flags(command, said, tokd, tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"text": "a <|im_end|>"}\n')
+    places = {"CORPUS": str(tmp_path / "corpus.jsonl"), "OUT": str(tmp_path / "out")}
+    words = [places.get(word) or word.replace("OUT", places["OUT"]) for word in command.split()]
+    result = tokd(*words)
+    message = result.stderr.decode().splitlines()[-1]
+    assert result.returncode in (1, 2)
+    assert said in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_end_of_text_is_named_by_its_literal(tokd, tmp_path, tokenizer):
+    (tmp_path / "corpus.txt").write_text("a")
+    command = ["encode-corpus", str(tmp_path / "corpus.txt"), "-o", str(tmp_path / "out"), "--eos", "<|im_end|>"]
+    assert tokd(*command).returncode == 0
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["eos"] == {"id": tokenizer.special_tokens["<|im_end|>"], "place": "after"}

@@ -88,6 +88,24 @@ def test_a_place_below_a_file_is_told_by_its_own_name(tmp_path, content):
     assert caught.value.code == "unwritable_output"
 
 
+def test_import_tells_what_a_template_reads_and_no_token_is(tokd, tmp_path, tokenizer):
+    plain = str(write_plain(tmp_path / "plain"))
+    (tmp_path / "template").write_text("{{ bos_token }}{{ sep_token }}{% if eos_token %}{{ eos_token }}{% endif %}")
+    given = [plain, "--chat-template", str(tmp_path / "template")]
+    said = tokd("import", *given, "-o", str(tmp_path / "a"))
+    told = (
+        "the chat template default reads bos_token, sep_token, which no token is: its chats lack it; give --bos-token"
+    )
+    assert succeed(said).decode().splitlines()[-1] == told
+    assert said.stderr == b""
+    given += ["--bos-token", next(iter(tokenizer.special_tokens)), "-o", str(tmp_path / "b")]
+    told = "the chat template default reads sep_token, which no token is: its chats lack it; name it in "
+    assert succeed(tokd("import", *given)).decode().splitlines()[-1] == told + "tokenizer_config.json"
+    answer = json.loads(succeed(tokd("import", *given[:-1], str(tmp_path / "c"), "--json")))
+    assert answer["missing_tokens"] == {"default": ["sep_token"]}
+    assert tokd("check", str(tmp_path / "c")).returncode == 1
+
+
 def write_plain(directory: Path) -> Path:
     return write_layout(directory, config={name: CONFIG[name] for name in CONFIG if name != "chat_template"})
 
@@ -234,7 +252,7 @@ def test_import_names_the_ends_and_takes_a_template(tokd, tmp_path):
     assert made.name == "llama3.1"
     assert made.render_chat([{"role": "user", "content": "x"}]).text == "<|im_start|>x<|im_end|>"
     result = tokd("import", "hf", "-o", str(tmp_path / "wrong"), "--eos-token", "<|im_ends|>")
-    assert_refused(result, "invalid_option", 1, "eos_token", "did you mean '<|im_end|>'?")
+    assert_refused(result, "invalid_option", 1, "--eos-token", "did you mean '<|im_end|>'?")
 
 
 def test_import_says_what_it_passed_over(tokd, tmp_path):
@@ -244,6 +262,29 @@ def test_import_says_what_it_passed_over(tokd, tmp_path):
     said = succeed(tokd("import", str(layout), "-o", str(tmp_path / "out"))).decode()
     assert "passed over vocab.json" in said
     assert Tokenizer.open(tmp_path / "out").provenance["imported_from"]["passed_over"] == ["vocab.json"]
+
+
+def test_import_of_a_file_reads_what_lies_beside_it_and_says_so(tokd, tmp_path):
+    layout = write_plain(tmp_path / "model")
+    (layout / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    said = succeed(tokd("import", str(layout / "tokenizer.json"), "-o", str(tmp_path / "out"))).decode()
+    assert said.splitlines()[-1] == "read chat_template.jinja, tokenizer.json, tokenizer_config.json"
+    made, whole = Tokenizer.open(tmp_path / "out"), Tokenizer.load(layout)
+    assert (made.hash, made.template_hash) == (whole.hash, whole.template_hash)
+    assert (made.settings.eos, made.settings.padding_side) == (whole.settings.eos, "left")
+    (layout / "tokenizer.json").rename(layout / "mine.json")
+    said = succeed(tokd("import", str(layout / "mine.json"), "-o", str(tmp_path / "alone"))).decode()
+    assert said.splitlines()[-1] == "read mine.json; passed over tokenizer_config.json, chat_template.jinja"
+
+
+def test_import_of_a_pair_reads_what_lies_beside_it(tokd, tmp_path):
+    succeed(tokd("export", "artifacts/base", "--format", "vocab_merges", "-o", str(tmp_path / "pair")))
+    config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|im_end|>", "unk_token": None, "bos_token": None}
+    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(config))
+    pair = [str(tmp_path / "pair" / name) for name in ("vocab.json", "merges.txt")]
+    answer = json.loads(succeed(tokd("import", *pair, "-o", str(tmp_path / "out"), "--json")))
+    assert "tokenizer_config.json" in answer["files"]
+    assert Tokenizer.open(tmp_path / "out").settings.eos == "<|im_end|>"
 
 
 def test_import_gives_a_rank_file_a_pad_token(tokd, tmp_path):

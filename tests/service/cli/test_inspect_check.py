@@ -1,5 +1,6 @@
 """``tokd inspect`` and ``tokd check``."""
 
+import dataclasses
 import json
 
 from tests.service.cli.processes import succeed
@@ -20,6 +21,17 @@ def test_inspect_says_what_is_in_it(tokd, tokenizer):
     text = succeed(tokd("inspect", "artifacts/base")).decode()
     for word in (tokenizer.hash, "gpt2", "<|im_end|>", tokenizer.unicode_version):
         assert word in text
+
+
+def test_inspect_shows_literals_with_ids_and_ids_with_literals(tokd, tmp_path, tokenizer):
+    ids = tokenizer.special_tokens
+    start, end = ids["<|im_start|>"], ids["<|im_end|>"]
+    config = dataclasses.replace(tokenizer.config, prefix_ids=(start,), suffix_ids=(end, 7))
+    Tokenizer(dataclasses.replace(tokenizer.parts, config=config)).save(tmp_path / "framed")
+    lines = [line.split() for line in succeed(tokd("inspect", str(tmp_path / "framed"))).decode().splitlines()]
+    assert ["prefix", "ids", str(start), "<|im_start|>"] in lines
+    assert ["suffix", "ids", str(end), "<|im_end|>,", "7"] in lines
+    assert ["eos", "<|endoftext|>", str(ids["<|endoftext|>"])] in lines
 
 
 def test_check_prints_eleven_points_and_succeeds(tokd, tokenizer):

@@ -40,6 +40,16 @@ def test_a_tokenizer_is_added_by_its_path_and_removed(changing: TestClient, sour
     assert_problem(changing.delete("/tokenizers/mine"), "tokenizer_not_found", path="tokenizer")
 
 
+def test_what_a_template_reads_and_no_token_is_stands_in_the_answer(changing: TestClient, sources: Path) -> None:
+    made = Tokenizer.open(sources / "one").with_template("{{ sep_token }}{% if eos_token %}{{ eos_token }}{% endif %}")
+    made.save(sources / "short")
+    added = add(changing, "short", sources / "short")
+    assert added.json()["missing_tokens"] == {"default": ["sep_token"]}
+    assert changing.get("/tokenizers/short").json() == added.json()
+    audit = changing.get("/tokenizers/short/check").json()
+    assert [point["name"] for point in audit["points"] if point["status"] == "failed"] == ["template"]
+
+
 def test_what_was_added_is_there_after_a_restart_without_its_source(
     make_client: MakeClient, sources: Path, tmp_path: Path
 ) -> None:
@@ -90,8 +100,22 @@ def test_paths_outside_of_the_roots_are_refused_whether_they_exist_or_not(
     inside = sources / "inside"
     inside.mkdir()
     (inside / "tokenizer.json").symlink_to("/etc/hostname")
+    beside = sources / "beside"
+    beside.mkdir()
+    (beside / "tokenizer.json").write_bytes((sources / "one" / "tokenizer.json").read_bytes())
+    (beside / "tokenizer_config.json").symlink_to("/etc/hostname")
     dotted = sources / ".." / Path(artifacts[0]).parent.name / "framed"
-    for source in ("/etc", "/etc/nothing", artifacts[0], link, dotted, inside, f"{sources}\0", f"{sources}/../x"):
+    for source in (
+        "/etc",
+        "/etc/nothing",
+        artifacts[0],
+        link,
+        dotted,
+        inside,
+        beside / "tokenizer.json",
+        f"{sources}\0",
+        f"{sources}/../x",
+    ):
         assert_problem(add(changing, "mine", source), "path_forbidden", path="source")
     none = make_client(trained=str(tmp_path / "other"))
     assert_problem(add(none, "mine", sources / "one"), "path_forbidden", path="source")

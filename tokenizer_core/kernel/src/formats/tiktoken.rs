@@ -26,8 +26,12 @@ pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     }
     check_ranks(&ranks)?;
     let starts = std::iter::once(0).chain(ranks.iter().map(|(_, end)| *end));
-    let tokens: Vec<(u32, &[u8])> =
-        starts.zip(&ranks).map(|(start, (rank, end))| (*rank, &bytes[start..*end])).collect();
+    let tokens = starts.zip(&ranks).map(|(start, (rank, end))| (*rank, &bytes[start..*end]));
+    // An empty token has an id, and is in no text.
+    let tokens: Vec<(u32, &[u8])> = tokens.filter(|(_, token)| !token.is_empty()).collect();
+    if ranks.len() > tokens.len() + 1 {
+        return Err(Error::new(Code::DuplicateToken, "more than one token is empty"));
+    }
     let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), Vec::new())?;
     let index = TokenIndex::of_all(&vocabulary)?;
     check_tokens(&tokens, &index)?;
@@ -50,6 +54,10 @@ fn parse(line: &[u8], bytes: &mut Vec<u8>) -> Result<u32> {
     };
     if token.is_empty() {
         return Err(invalid("the token is empty"));
+    }
+    if token == b"=" {
+        // Written for the empty token, as in Whisper's `multilingual.tiktoken`.
+        return parse_rank(rank);
     }
     let start = bytes.len();
     bytes.resize(start + base64::decoded_len_estimate(token.len()), 0);

@@ -1,8 +1,8 @@
 //! Arguments from Python: a wrong one is an error that names it.
 
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
 use super::raise::{exception, invalid_option};
 use crate::scratch::MAX_CACHE_BYTES;
@@ -12,7 +12,32 @@ use crate::simd::level::SimdLevel;
 const REPEATED: usize = 80;
 
 pub fn text<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
-    string(value, "text")
+    value.cast::<PyString>().map_err(|_| {
+        let is_many = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+        let way = if is_many { "; encode_batch takes many texts" } else { "" };
+        invalid_option(value.py(), format!("text is a string, not {}{way}", type_name(value)), "text")
+    })
+}
+
+/// What to do instead of an option that other libraries have.
+const ELSEWHERE: [(&str, &[&str]); 5] = [
+    (
+        "use encode_pair(text, None, max_length=...), or cut and pad the rows of encode_batch with shape_rows",
+        &["max_length", "pad_to_multiple_of", "padding", "stride", "truncation", "truncation_side"],
+    ),
+    ("use encode_pair", &["text_pair"]),
+    ("use offsets", &["return_offsets_mapping"]),
+    ("the ids are a NumPy array, which torch.from_numpy and others take", &["return_tensors"]),
+    ("use special_tokens", &["allowed_special", "disallowed_special", "parse_special", "split_special_tokens"]),
+];
+
+/// Refuse arguments of other names, as Python does, and name the way.
+pub fn no_others(method: &str, others: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    let Some((name, _)) = others.and_then(|others| others.iter().next()) else { return Ok(()) };
+    let name = name.to_string();
+    let way = ELSEWHERE.iter().find(|(_, names)| names.contains(&name.as_str()));
+    let way = way.map_or_else(String::new, |(way, _)| format!("; {way}"));
+    Err(PyTypeError::new_err(format!("{method}() got an unexpected keyword argument '{}'{way}", beginning(&name))))
 }
 
 pub fn special_tokens<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {

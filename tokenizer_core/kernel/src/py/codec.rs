@@ -63,8 +63,9 @@ impl PyCodec {
     ///     ReservedLiteral, InvalidUnicode, InvalidOption, StepLimit, UncoveredText
     #[pyo3(signature = (
         text, *, special_tokens="reject", add_special_tokens=false, threads=1, dropout=None, alpha=None, nbest=None,
-        seed=None
-    ))]
+        seed=None, **others
+    ), text_signature = "($self, text, *, special_tokens='reject', add_special_tokens=False, threads=1, dropout=None, \
+        alpha=None, nbest=None, seed=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn encode<'py>(
         &self,
@@ -76,8 +77,10 @@ impl PyCodec {
         alpha: Option<&Bound<'py, PyAny>>,
         nbest: Option<&Bound<'py, PyAny>>,
         seed: Option<&Bound<'py, PyAny>>,
+        others: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Array<'py>> {
         let py = text.py();
+        arguments::no_others("encode", others)?;
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.level())?;
@@ -105,14 +108,19 @@ impl PyCodec {
     }
 
     /// Count the ids of a text without building them; arguments and errors are those of ``encode``.
-    #[pyo3(signature = (text, *, special_tokens="reject", add_special_tokens=false))]
+    #[pyo3(
+        signature = (text, *, special_tokens="reject", add_special_tokens=false, **others),
+        text_signature = "($self, text, *, special_tokens='reject', add_special_tokens=False)"
+    )]
     fn count(
         &self,
         #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>,
         #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
         #[pyo3(from_py_with = arguments::add_special_tokens)] add_special_tokens: bool,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
         let py = text.py();
+        arguments::no_others("count", others)?;
         let options = options(py, special_tokens, add_special_tokens)?;
         let pipeline = self.pipeline()?;
         let text = &utf8(text, pipeline.level())?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySequence, PyString};
+use pyo3::types::{PyBytes, PyDict, PySequence, PyString};
 
 use super::array::{self, Array};
 use super::raise::{exception, invalid_option, run, run_on};
@@ -83,8 +83,9 @@ impl PyPipeline {
 
     #[pyo3(signature = (
         texts, special_tokens="reject", add_special_tokens=false, threads=0, dropout=None, alpha=None, nbest=None,
-        seed=None
-    ))]
+        seed=None, **others
+    ), text_signature = "($self, texts, special_tokens='reject', add_special_tokens=False, threads=0, dropout=None, \
+        alpha=None, nbest=None, seed=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn encode_batch<'py>(
         &self,
@@ -96,8 +97,10 @@ impl PyPipeline {
         alpha: Option<&Bound<'py, PyAny>>,
         nbest: Option<&Bound<'py, PyAny>>,
         seed: Option<&Bound<'py, PyAny>>,
+        others: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Array<'py>, Bound<'py, PyArray1<i64>>)> {
         let py = texts.py();
+        arguments::no_others("encode_batch", others)?;
         let options = options(py, special_tokens, add_special_tokens)?;
         let seeded = sampling::read(py, [dropout, alpha, nbest, seed])?;
         let rows = strings(texts)?;

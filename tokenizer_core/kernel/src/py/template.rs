@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use super::raise::{exception, invalid_option, run};
 use super::rendering::PyRendering;
 use crate::error::{Code, Error};
-use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Template, Written};
+use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Template};
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
@@ -47,14 +47,13 @@ impl PyTemplate {
     }
 
     #[getter]
-    fn written(&self) -> Vec<(&'static str, &str)> {
-        fn pair(written: &Written) -> (&'static str, &str) {
-            match written {
-                Written::Text(text) => ("text", text),
-                Written::Variable(name) => ("variable", name),
-            }
-        }
-        self.0.written.iter().map(pair).collect()
+    fn written(&self) -> Vec<&str> {
+        self.0.written.iter().map(String::as_str).collect()
+    }
+
+    #[getter]
+    fn needs(&self) -> Vec<&str> {
+        self.0.needs.iter().map(String::as_str).collect()
     }
 
     fn reads_strings(&self, role: &str) -> bool {

@@ -4,7 +4,8 @@
 //! compiler does. `run` and `eval` walk the tree over values (`value`, `text`, `dict`, `number`) that carry origins;
 //! `budget` is what all of it costs. `json_in` reads a request, `messages`, `content_format` and `continuing` prepare
 //! it, and `render` puts a template and a chat together. `plain` takes a chat from the bytes of a request, `vllm_form`
-//! gives it the form of vLLM's. `reading` tells what a template reads and writes.
+//! gives it the form of vLLM's. `reading` tells what a template reads and writes, and `needs` what
+//! it takes for granted.
 
 pub mod assignment;
 mod ast;
@@ -32,6 +33,7 @@ mod lexer;
 mod messages;
 mod methods;
 pub mod names;
+mod needs;
 mod number;
 mod number_filters;
 mod objects;
@@ -63,7 +65,6 @@ pub use clock::Clock;
 pub use content_format::ContentFormat;
 pub use failure::{Failure, Kind, Result};
 pub use plain::Sent;
-pub use reading::Written;
 pub use render::{Chat, Rendering, Span, Template};
 pub use run::Turn;
 pub use vllm_form::MessageForm;

@@ -28,18 +28,9 @@ const LOOKED_FOR: [&str; 22] = [
     "trim",
 ];
 
-/// What a template may write beside what it is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
-    /// A literal.
-    Text(String),
-    /// The value of a variable by this name.
-    Variable(String),
-}
-
-/// What may become text of the chat: not what is compared, tested or only looked for, nor the template's own marks for
+/// The literals that may become text of the chat: not what is compared, tested or only looked for, nor the template's own marks for
 /// "nothing here", which a macro gives back or a variable keeps, and which are compared.
-pub fn written(body: &mut [Stmt]) -> Vec<Written> {
+pub fn written(body: &mut [Stmt]) -> Vec<String> {
     let mut compared = Vec::new();
     each_statement(body, &mut |statement| {
         statement.exprs(&mut |expr| collect_compared(expr, false, &mut compared));
@@ -59,7 +50,7 @@ fn collect_compared(expr: &mut Expr, inside: bool, compared: &mut Vec<String>) {
 
 struct Writing {
     compared: Vec<String>,
-    found: Vec<Written>,
+    found: Vec<String>,
 }
 
 impl Writing {
@@ -69,7 +60,7 @@ impl Writing {
 
     fn text(&mut self, text: &str, may_be_mark: bool) {
         if !(may_be_mark && self.is_mark(text)) {
-            self.found.push(Written::Text(text.to_owned()));
+            self.found.push(text.to_owned());
         }
     }
 
@@ -90,7 +81,6 @@ impl Writing {
         match expr {
             Expr::Compare(_) | Expr::Test(_) => {}
             Expr::Str(text) => self.text(text, false),
-            Expr::Name(name) => self.found.push(Written::Variable(name.name.to_string())),
             Expr::Filter(applied) => {
                 applied.value.iter_mut().for_each(|value| self.expr(value));
                 let name = applied.name.clone();
@@ -118,7 +108,8 @@ impl Writing {
     }
 }
 
-pub(super) fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
+/// Visit every statement, however deep.
+pub fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
     for statement in body {
         visit(statement);
         statement.bodies(&mut |inner| each_statement(inner, visit));

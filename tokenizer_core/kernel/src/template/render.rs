@@ -14,11 +14,12 @@ use super::developer::{Numbered, as_system, has_role, knows_developer};
 use super::dict::Dict;
 use super::failure::{Failure, Kind, Result};
 use super::messages::{named_alike, unusual};
+use super::needs::needs;
 use super::parser::parse;
 use super::part_loops::{PartLoops, part_loops};
 use super::places::Places;
 use super::plain::{Sent, are_plain, is_objects, not_plain};
-use super::reading::{Written, written};
+use super::reading::written;
 use super::resolve::resolve;
 use super::run::{Run, Turn};
 use super::size::{size, sizes};
@@ -42,8 +43,10 @@ pub struct Template {
     pub part_loops: PartLoops,
     /// Whether its source speaks of the role `developer`.
     pub knows_developer: bool,
-    /// What it may write beside what it is given.
-    pub written: Vec<Written>,
+    /// The literals that it may write.
+    pub written: Vec<String>,
+    /// The variables that it takes for granted.
+    pub needs: Vec<String>,
     pub(super) found: Found,
 }
 
@@ -108,11 +111,11 @@ impl Template {
             return Err(Failure::new(Kind::Syntax, message));
         }
         let mut body = parse(source)?;
-        let (part_loops, written) = (part_loops(&mut body), written(&mut body));
+        let (part_loops, written, needs) = (part_loops(&mut body), written(&mut body), needs(&mut body));
         let (scope, slots) = resolve(&mut body)?;
         let (tells_time, knows_developer) = (source.contains("strftime_now"), knows_developer(source));
         let (source, found) = (source.into(), Found::default());
-        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, found })
+        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, needs, found })
     }
 
     /// Render a chat.
