@@ -294,8 +294,7 @@ class App(FastAPI):
                 raise
         finally:
             log_entry.route = getattr(scope.get("route"), "path_format", log_entry.route)
-            if asks_head:
-                # An error says how long it is, also where nothing of it is sent.
+            if asks_head:  # An error says how long it is, also where nothing of it is sent.
                 log_entry.bytes_out = 0
 
 

@@ -97,7 +97,7 @@ class TokenizerFacts(Codec):
         if not self.settings.templates:
             return MappingProxyType({})
 
-        from tokenizer_core.chat.rendering import missing_tokens
+        from tokenizer_core.chat.token_variables import missing_tokens
 
         return MappingProxyType(missing_tokens(self.settings))
 
@@ -114,9 +114,14 @@ class TokenizerFacts(Codec):
 
         By default it is that of a server whose settings are the defaults, as its header ``tokd-fingerprint`` says it.
         """
+        from tokenizer_core.chat.token_variables import special_tokens
+
+        templates = self.settings.templates
+        read = {name for name in special_tokens(self.settings) if any(name in source for source in templates.values())}
         facts = {
             "tokenizer": self.hash,
-            "templates": sorted((name, sha256(source.encode())) for name, source in self.settings.templates.items()),
+            "templates": sorted((name, sha256(source.encode())) for name, source in templates.items()),
+            "variables": {name: literal for name, literal in special_tokens(self.settings).items() if name in read},
             "literals": literals,
             "chat_literals": chat_literals,
             "content_format": content_format,

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody
+from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.requests import Example, RequestBody
 
 MAX_TOKENIZERS = 8
 """The most tokenizers of a request: of each the whole vocabulary is looked through."""

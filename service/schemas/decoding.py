@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from service.schemas.fields import Id
-from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, Request
+from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.requests import INLINE_ITEMS, Example, Request
 
 
 class DecodeRequest(Request):

@@ -6,9 +6,9 @@ one object the last counts, as in every JSON reader of Python.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.block_hashes import BLOCK_HASHES
 from service.schemas.fields import (
@@ -25,6 +25,7 @@ from service.schemas.fields import (
     SpecialTokens,
     drop_default,
 )
+from service.schemas.narrowing import LEFT_TO_RIGHT
 from tokenizer_core import MAX_NBEST, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
@@ -42,18 +43,6 @@ INLINE_WIDTH = 1 << 15
 
 INLINE_STEPS = 200_000
 """Steps of a chat's template on the event loop, which take about a millisecond; a chat of 3 KB takes a tenth."""
-
-LEFT_TO_RIGHT = Field(union_mode="left_to_right")
-
-
-def list_of(item: Any, most: int | None = None) -> Any:
-    """Return the type of a list that stops at its first bad item."""
-    return Annotated[list[item], Field(max_length=most, fail_fast=True)]
-
-
-def either(*types: Any) -> Any:
-    """Return the type of a value that is the first of ``types`` that it can be."""
-    return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007 - of a tuple, which | does not take
 
 
 class Example(NamedTuple):
@@ -393,12 +382,3 @@ class OffsetsRequest(TextOrChatRequest):
     def asks_more(self) -> bool:
         """Tell whether the text of every token is asked for, other spans, or which of them lie in spans."""
         return self.tokens or self.trim_offsets or self.target_spans is not None
-
-
-M = TypeVar("M", bound=RequestBody)
-
-
-def narrow(model: type[M], **types: Any) -> type[M]:
-    """Return a model some of whose fields have narrower types."""
-    fields: dict[str, Any] = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
-    return create_model(model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields)

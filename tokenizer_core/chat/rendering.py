@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from tokenizer_core._kernel import Rendering, chat_json, plain_messages_json
 from tokenizer_core.arguments import check_choice, check_flag, check_flag_or_name
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
 from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, MessageForm, Template, compiled
+from tokenizer_core.chat.token_variables import ROLES, special_tokens
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import (
     InputError,
@@ -27,18 +27,15 @@ from tokenizer_core.errors import (
 
 Message = Mapping[str, Any]
 
-_SPECIALS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """The names that templates read reasoning by."""
-_NAMED = ("extra_special_tokens", "model_specific_special_tokens")
-"""Keys of a configuration whose objects name further tokens for templates."""
 
 RESERVED = {
     **dict.fromkeys(
         ("messages", "tools", "documents", "add_generation_prompt", "continue_final_message"),
         "an option of its own; set that",
     ),
-    **dict.fromkeys(("chat_template", *_SPECIALS), "the tokenizer's"),
+    **dict.fromkeys(("chat_template", *ROLES), "the tokenizer's"),
     **dict.fromkeys(FUNCTIONS, "a function of all templates; choose another name"),
 }
 """Names that ``template_args`` cannot set, and their meaning."""
@@ -313,7 +310,7 @@ def writes_every_message(
         TemplateMissing
     """
     template = template_of(settings, None, has_tools)
-    specials = [(name, f"<{name.removesuffix('_token')}>") for name in _SPECIALS]
+    specials = [(name, f"<{name.removesuffix('_token')}>") for name in ROLES]
     try:
         written = chat_json(list(messages), "messages")
         text = template.engine.render(
@@ -399,27 +396,3 @@ def template_of(settings: Settings, name: Any, has_tools: bool) -> Template:
     if name not in sources:
         raise TemplateMissing(f"none of the tokenizer's templates is the default; choose one by name: {names}")
     return compiled(sources[name])
-
-
-def special_tokens(settings: Settings) -> dict[str, str]:
-    """Return the literals that a template has as variables: roles, and what the model's configuration names."""
-    tokens: dict[str, Any] = {}
-    for name, value in settings.extra:
-        if name in _NAMED:
-            tokens |= named if isinstance(named := json.loads(value), dict) else {}
-        elif name.endswith("_token"):
-            tokens[name] = json.loads(value)
-    roles = {f"{name}_token": getattr(settings, name) for name in ("bos", "eos", "pad", "unk")}
-    tokens |= {name: literal for name, literal in roles.items() if literal is not None}
-    literals = ((name, each.get("content") if isinstance(each, dict) else each) for name, each in tokens.items())
-    return {name: literal for name, literal in literals if isinstance(literal, str)}
-
-
-def missing_tokens(settings: Settings) -> dict[str, tuple[str, ...]]:
-    """Return the tokens that templates read as variables and nobody has, such as ``bos_token``, by template."""
-    named = special_tokens(settings)
-    missing = {
-        name: tuple(each for each in compiled(source).token_variables if each not in named)
-        for name, source in settings.templates.items()
-    }
-    return {name: variables for name, variables in missing.items() if variables}

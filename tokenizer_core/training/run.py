@@ -78,20 +78,18 @@ class TrainingRun:
         left_out: Sequence[str | Path] = (),
         engine: Engine | None = None,
     ) -> None:
-        """Prepare a run.
+        """Prepare a run; ``threads``, ``shard_bytes``, ``memory`` and ``engine`` change nothing of its result.
 
         Args:
             directory: made if it is not there.
             bounds: what the corpus may be.
-            progress: called about ten times a second; what it raises ends the run, and all that is done is kept.
-            threads: for counting; 0 means one a core. They change nothing.
-            shard_bytes: files are counted together up to this size. It changes nothing.
-            memory: bytes that counting may hold; beyond it counts go to the disk before their shard is counted whole.
-                It changes nothing. What is learned from needs memory by its distinct pieces.
-            left_out: files and directories below the corpus that are not part of it; the run's own
-                directory never is.
-            engine: counts files, such as a ``RayEngine``, whose hosts share ``directory`` and the files; by default
-                this process. It changes nothing.
+            progress: called some ten times a second; what it raises ends the run, and all that is done is kept.
+            threads: for counting; 0 means one a core.
+            shard_bytes: files are counted together up to this size.
+            memory: bytes that counting may hold; what is over goes to the disk. What is learned from needs memory by
+                its distinct pieces.
+            left_out: files and directories below the corpus that are not part of it; the run's own never is.
+            engine: counts files, such as a ``RayEngine``, whose hosts share ``directory`` and the files.
 
         Raises:
             ArtifactError: the artifact to extend cannot be opened.
@@ -100,12 +98,9 @@ class TrainingRun:
         check_kind(recipe, Recipe, "recipe")
         check_kind(bounds, Bounds, "bounds")
         check_call(progress, "progress")
-        self._engine = engine
+        self._engine, self._recipe, self._bounds, self._report = engine, recipe, bounds, progress
         # Absolute: other processes write there too.
         self._directory = place_of(directory, "directory").absolute()
-        self._recipe = recipe
-        self._bounds = bounds
-        self._report = progress
         self._shard_bytes = integer_of(shard_bytes, "shard_bytes", 1)
         places = (place_of(path, f"left_out[{at}]") for at, path in enumerate(tuple_of(left_out, "left_out")))
         self._left_out = (self._directory, *places)
@@ -114,8 +109,8 @@ class TrainingRun:
         self._rules: Rules = replace(rules, memory=integer_of(memory, "memory", 1))
         self._counts_directory = self._directory / "counts"
         self._counts_directory.mkdir(parents=True, exist_ok=True)
-        atomic_files.sweep(self._directory)
-        atomic_files.sweep(self._counts_directory)
+        for each in (self._directory, self._counts_directory):
+            atomic_files.sweep(each)
 
     def count(self) -> None:
         """Count every part of the corpus whose counts are not there.
@@ -124,8 +119,8 @@ class TrainingRun:
             CorpusError: with the file and the byte, line or row.
         """
         corpus = self._recipe.corpus
-        names = list(self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus))
-        sealed.replace(self._counted, json.dumps(names).encode())
+        names = self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus)
+        sealed.replace(self._counted, json.dumps(list(names)).encode())
 
     def save_counts(self, path: str | Path) -> None:
         """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``.

@@ -19,7 +19,8 @@ from service.routes.compat.tools import Tool, custom_tools
 from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
-from service.schemas.requests import LEFT_TO_RIGHT, Example, RequestBody, list_of, narrow
+from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
+from service.schemas.requests import Example, RequestBody
 from service.state import State
 
 _TYPES = {

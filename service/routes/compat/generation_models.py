@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field, FiniteFloat
 
 from service.schemas.block_hashes import BLOCK_HASHES, BlockHashesOfRow
 from service.schemas.fields import Object
-from service.schemas.requests import LEFT_TO_RIGHT, RequestBody
+from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.requests import RequestBody
 from tokenizer_core import Side
 
 _MAX_INTEGER = (1 << 63) - 1

@@ -17,7 +17,8 @@ from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.variables import Variables
 from service.routes.json_route import post
 from service.schemas.fields import Object
-from service.schemas.requests import LEFT_TO_RIGHT, Example, list_of, narrow
+from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
+from service.schemas.requests import Example
 from service.state import State
 
 PATH = "/v1/chat/completions/render"

@@ -16,7 +16,8 @@ from service.routes.compat.generation_models import GenerateRequest, GenerationF
 from service.routes.json_route import post
 from service.routes.texts import refuse_large_frames
 from service.schemas.fields import Id
-from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, either, list_of, narrow
+from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.requests import INLINE_ITEMS, Example
 from service.state import State
 from tokenizer_core import TokdError
 

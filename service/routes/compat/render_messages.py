@@ -16,7 +16,8 @@ from service.routes.compat.generation_models import GenerateRequest, GenerationF
 from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
-from service.schemas.requests import Example, list_of, narrow
+from service.schemas.narrowing import list_of, narrow
+from service.schemas.requests import Example
 from service.state import State
 
 PATH = "/v1/messages/render"

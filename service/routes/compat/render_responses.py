@@ -17,7 +17,8 @@ from service.routes.compat.openai import OpenaiRequest
 from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
-from service.schemas.requests import Example, either, list_of, narrow
+from service.schemas.narrowing import either, list_of, narrow
+from service.schemas.requests import Example
 from service.state import State
 
 PATH = "/v1/responses/render"

@@ -20,7 +20,8 @@ from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import Id, Object
-from service.schemas.requests import INLINE_ITEMS, LEFT_TO_RIGHT, Example, RequestBody, either, list_of, narrow
+from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.requests import INLINE_ITEMS, Example, RequestBody
 from service.state import State
 
 DEFAULT_MODEL = "default"

@@ -21,7 +21,8 @@ from service.routes.compat.variables import FIELD, Variables
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
-from service.schemas.requests import INLINE_SHAPED, Example, RequestBody, list_of, narrow
+from service.schemas.narrowing import list_of, narrow
+from service.schemas.requests import INLINE_SHAPED, Example, RequestBody
 from service.state import State
 from tokenizer_core import EncodedChat, MessageForm
 

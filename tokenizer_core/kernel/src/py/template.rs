@@ -71,7 +71,8 @@ impl PyTemplate {
     /// See `_kernel.pyi`.
     #[pyo3(signature = (
         messages, *, now=None, specials=Vec::new(), tools=None, documents=None, arguments=None,
-        add_generation_prompt=false, continue_final_message=None, content_format="sent", form="sent", before=(0, 0), most=None
+        add_generation_prompt=false, continue_final_message=None, content_format="sent", form="sent",
+        before=(0, 0), most=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render(

@@ -1,4 +1,4 @@
-//! The variables that a template takes for granted: it reads them, and neither sets them nor asks whether they are there.
+//! The variables that a template takes for granted: it reads them, and neither sets them nor asks if they are there.
 
 use super::ast::{Args, Expr, Macro, Stmt, StmtKind, Target};
 use super::reading::each_statement;

@@ -28,8 +28,8 @@ const LOOKED_FOR: [&str; 22] = [
     "trim",
 ];
 
-/// The literals that may become text of the chat: not what is compared, tested or only looked for, nor the template's own marks for
-/// "nothing here", which a macro gives back or a variable keeps, and which are compared.
+/// The literals that may become text of the chat: not what is compared, tested or only looked for, nor the template's
+/// own marks for "nothing here", which a macro gives back or a variable keeps, and which are compared.
 pub fn written(body: &mut [Stmt]) -> Vec<String> {
     let mut compared = Vec::new();
     each_statement(body, &mut |statement| {
