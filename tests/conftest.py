@@ -26,6 +26,7 @@ NEEDS = {
     "real_data": {"gpt2", "cl100k", "qwen2", "llama3", *vocabularies.REAL},
     "process": {"run_server", "tokd", "bench", "start", "sandbox"},
     "postgres": {"postgres", "postgres_server"},
+    "nightly": {"postgres", "postgres_server", "browser", "cluster", "wheel", "launch", "watched"},
 }
 """The fixtures and parameters by which a test is marked; other tests are marked where they stand."""
 

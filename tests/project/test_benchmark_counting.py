@@ -10,6 +10,8 @@ from benchmarks import counting
 from benchmarks.made_counts import write_counts
 from tokenizer_core import TrainSettings, counted
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize(("pieces", "files"), [(1, 1), (999, 2), (70_000, 5)])
 def test_made_counts_have_the_pieces_that_were_asked_for(tmp_path: Path, pieces: int, files: int) -> None:

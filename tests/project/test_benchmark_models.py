@@ -12,6 +12,8 @@ import sentencepiece
 from benchmarks import model_trainers, models
 from tokenizer_core import train
 
+pytestmark = pytest.mark.nightly
+
 TEXT = "low lower lowest newer newest wide wider widest in the harbour of the town"
 
 

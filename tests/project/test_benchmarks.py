@@ -22,6 +22,8 @@ from tests.support.paths import BASE
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 
+pytestmark = pytest.mark.nightly
+
 
 @cache
 def base() -> Tokenizer:

@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks import overload, overload_client
 
+pytestmark = pytest.mark.nightly
+
 MACHINE = {"cores": 2, "cpu": "a processor"}
 
 

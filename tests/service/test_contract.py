@@ -12,7 +12,7 @@ from schemathesis.python import asgi
 
 from tests.service.conftest import MakeClient
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 
 POSTS = (
     "/encode",

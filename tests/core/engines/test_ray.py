@@ -39,7 +39,7 @@ from tokenizer_core.engines.engine import Call
 
 pytest.importorskip("ray")
 # Ray warns of things of its own.
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.nightly, pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def call_of(function: Any, path: Path, *more: Any) -> Call:

@@ -23,7 +23,7 @@ from tests.support.network import Host, hosts
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytest.importorskip("ray")
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.nightly, pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 OPEN = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -18,7 +18,7 @@ from tests.support.corpora import text
 from tests.support.waiting import PATIENCE_SECONDS, until
 
 pytest.importorskip("ray")
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.nightly, pytest.mark.process, pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 KILLS = ["worker"] * 20 + ["node"] * 5 + ["driver"] * 5
 SHARD_BYTES = 1 << 16

@@ -28,7 +28,7 @@ from tokenizer_core.reference.trainers.parallel_pretokenization import (
 )
 from tokenizer_core.reference.trainers.whole_text import whole_text
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 
 RUNGS: tuple[Trainer, ...] = (
     incremental_counts,

@@ -15,7 +15,7 @@ from service.cli import bench, bench_ladder, main
 from service.cli.streams import CommandError
 from tests.service.cli.processes import ROOT, assert_refused
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.nightly, pytest.mark.process]
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,6 +15,8 @@ from service.cli import main
 from service.cli.command_line import COMMANDS, leaves, make_parser
 from tests.service.cli.processes import environment
 
+pytestmark = pytest.mark.nightly
+
 BASH = """
 source {script}
 COMP_WORDS=({words}) COMP_CWORD={at}

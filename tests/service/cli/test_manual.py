@@ -10,6 +10,8 @@ from service.cli import main
 from service.cli.command_line import leaves, make_parser
 from service.cli.manual import _text
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def page(capsysbinary) -> bytes:

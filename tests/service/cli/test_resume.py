@@ -19,7 +19,7 @@ from tests.service.cli.processes import environment
 from tests.service.cli.training import FLAGS, Interrupting, contents, interrupted, refused, write_corpus
 from tokenizer_core import Tokenizer
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.nightly, pytest.mark.process]
 
 
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])
