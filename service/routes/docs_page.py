@@ -84,7 +84,7 @@ def _examples(method: str, path: str, operation: dict[str, Any], bodies: dict[st
     for number, example in enumerate(bodies.values() or [{"summary": ""}]):
         body = ""
         if "value" in example:
-            text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False))
+            text = escape(json.dumps(example["value"], indent=1, ensure_ascii=False), quote=False)
             body = (
                 f"<textarea name=body rows={min(12, text.count(chr(10)) + 1)} "
                 f"aria-label='{method.upper()} {escape(path)}' spellcheck=false>{text}</textarea>"
@@ -112,7 +112,7 @@ def _fields(document: dict[str, Any], schema: dict[str, Any], within: str = "") 
 
 def _row(document: dict[str, Any], place: str, field: dict[str, Any], *, is_required: bool) -> str:
     meaning = field.get("description") or _resolve(document, field).get("description", "")
-    default = "" if is_required else escape(_default(field))
+    default = "" if is_required else escape(_default(field), quote=False)
     column = f"<td class=default>{default}" if default else f"<td>{'required' if is_required else ''}"
     return f"<tr><td><code>{escape(place)}</code><td>{escape(_type(document, field))}{column}<td>{_prose(meaning)}"
 
@@ -139,7 +139,7 @@ def _problems() -> Iterator[str]:
     yield "<h2 id=errors>Errors</h2><p>Every error is <code>application/problem+json</code> with a stable "
     yield "<code>code</code> and the <code>path</code> of the field.</p><table><tr><th>code<th>status<th>meaning"
     for code, problem in PROBLEMS.items():
-        yield f"<tr id={code}><td><code>{code}</code><td>{problem.status}<td>{escape(problem.title)}"
+        yield f"<tr id={code}><td><code>{code}</code><td>{problem.status}<td>{escape(problem.title, quote=False)}"
     yield "</table>"
 
 
@@ -153,5 +153,5 @@ def _resolve(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]
 
 def _prose(text: str) -> str:
     """Write text whose backticks mark code."""
-    parts = escape(text).split("`")
+    parts = escape(text, quote=False).split("`")
     return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
