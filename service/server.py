@@ -230,6 +230,8 @@ class _Processes(Multiprocess):
         for bound in self.sockets:
             bound.close()
         super().terminate_all()
+        # While they drain, the next one ends the wait of each.
+        signal.signal(signal.SIGTERM, lambda *_: super(_Processes, self).terminate_all())
 
     def keep_subprocess_alive(self) -> None:
         super().keep_subprocess_alive()

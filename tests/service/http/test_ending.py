@@ -32,8 +32,9 @@ def test_a_server_that_drains_says_so_and_serves_on(run_server: RunServer) -> No
         assert server.process.returncode == 0
 
 
-def test_a_second_signal_ends_the_wait(run_server: RunServer) -> None:
-    with run_server(drain_seconds=3600, worker=False) as server:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_signal_ends_the_wait(run_server: RunServer, workers: int) -> None:
+    with run_server(drain_seconds=3600, workers=workers, worker=False) as server:
         server.process.send_signal(signal.SIGTERM)
         until(lambda: server.client.get("/readyz").status_code == 503)
         server.process.send_signal(signal.SIGTERM)
