@@ -141,9 +141,10 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    _say_tokenizers(Catalog(settings).open(settings))
+    served = Catalog(settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
+    _say_tokenizers(served)
     os.environ.update(settings.environment())
     with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
