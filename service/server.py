@@ -10,7 +10,6 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -26,7 +25,6 @@ from service.admission.limits import Limits
 from service.admission.memory import give_back_large
 from service.app import App, create_app
 from service.auth import Guard, require_keys
-from service.http.accept_queue import let_none_begin
 from service.http.protocol import END_SECONDS, BoundedProtocol
 from service.http.uvicorn_internals import require_uvicorn
 from service.job_process.control import end_with_parent
@@ -47,10 +45,6 @@ HUNG_SECONDS = 30
 """How long one of several processes may give no sign before it is killed and replaced. A new one gives none until its
 imports are done, which on a busy machine takes longer than uvicorn's 5 seconds: each would be killed too early.
 """
-
-_DEAF_SECONDS = 0.2
-"""How long before several processes close their socket no further connection begins: the timers of the processes start
-later than that of the one above them, never earlier."""
 
 _RELOADED = "settings.json"
 """The file by which the settings that SIGHUP brought reach the processes."""
@@ -147,15 +141,16 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    _say_tokenizers(Catalog(settings).open(settings))
+    served = Catalog(settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
+    _say_tokenizers(served)
     os.environ.update(settings.environment())
     with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
         config = uvicorn.Config(f"{__name__}:create_worker", factory=True, workers=settings.workers, **options)
         with supervised_worker(settings):
-            _Processes(config, settings.drain_seconds, load, Path(directory, _RELOADED)).run()
+            _Processes(config, load, Path(directory, _RELOADED)).run()
 
 
 def _metrics_directory() -> tempfile.TemporaryDirectory[str]:
@@ -169,9 +164,8 @@ def _metrics_directory() -> tempfile.TemporaryDirectory[str]:
 class _Processes(Multiprocess):
     """uvicorn's processes; the line that says where they listen is logged once one of them answers, not before."""
 
-    def __init__(self, config: uvicorn.Config, drain_seconds: int, load: Callable[[], Settings], handed: Path) -> None:
-        self._log, self._drain_seconds = _log, drain_seconds
-        self._load, self._handed = load, handed
+    def __init__(self, config: uvicorn.Config, load: Callable[[], Settings], handed: Path) -> None:
+        self._log, self._load, self._handed = _log, load, handed
         self._running: list[logging.LogRecord] = []
         self._log.addFilter(self._hold_back)
         try:
@@ -233,24 +227,12 @@ class _Processes(Multiprocess):
                 raise
 
     def terminate_all(self) -> None:
-        """End the processes; as long as this one listened, callers could connect, and nobody would answer them.
-
-        The last of the processes would close a socket to which a caller connects just then. So none can any more when
-        they close: now, or at the end of the time in which they serve on.
-        """
-        if self._drain_seconds:
-            super().terminate_all()
-            self._wait_while_they_serve(self._drain_seconds - _DEAF_SECONDS)
+        """End the processes; as long as this one listened, callers could connect, and nobody would answer them."""
         for bound in self.sockets:
-            let_none_begin(bound.fileno())
             bound.close()
-        if not self._drain_seconds:
-            super().terminate_all()
-
-    def _wait_while_they_serve(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and any(each.process.exitcode is None for each in self.processes):
-            time.sleep(0.05)
+        super().terminate_all()
+        # While they drain, the next one ends the wait of each.
+        signal.signal(signal.SIGTERM, lambda *_: super(_Processes, self).terminate_all())
 
     def keep_subprocess_alive(self) -> None:
         super().keep_subprocess_alive()
@@ -342,7 +324,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "host": settings.host,
         "port": settings.port,
         "http": BoundedProtocol,
-        "loop": f"service.http.accept_queue:{'LoneLoop' if settings.workers == 1 else 'Loop'}",
+        "loop": "uvloop",
         "ws": "none",
         "access_log": False,
         "log_config": None,
