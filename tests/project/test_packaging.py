@@ -144,7 +144,7 @@ def test_the_composed_service_is_read_only_and_on_loopback() -> None:
     assert "/readyz" in service["healthcheck"]["test"][-1]
 
 
-@pytest.mark.parametrize("target", ["check", "test"])
+@pytest.mark.parametrize("target", ["check", "test-all"])
 def test_the_ci_run_calls_the_make_target(target: str) -> None:
     assert f"make {target}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
