@@ -5,10 +5,8 @@ Ids are proven equal first: with transformers for every template, and between th
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -19,6 +17,7 @@ import httpx
 
 from benchmarks import chat_worker, chats_beside, load, machine, peers, report, servers, serving
 from benchmarks.corpora import data_dir
+from benchmarks.process import require
 from benchmarks.servers import Server
 
 ROUTES = {"/encode": "ids", "/tokenize": "tokens", "/v1/chat/completions/render": "token_ids"}
@@ -33,11 +32,7 @@ LARGE_CHATS = 8
 
 def library(rounds: int) -> dict[str, Any]:
     """Measure the library and transformers on every template, in one process of the peers' environment."""
-    command = [str(peers.PYTHON), "-m", "benchmarks.chat_worker", str(data_dir()), str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
-    if done.returncode != 0:
-        raise SystemExit(done.stderr[-2000:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = require("chat_worker", data_dir(), rounds, python=peers.PYTHON)
     return found
 
 
@@ -76,16 +71,13 @@ def over_http(directory: Path, rounds: int, seconds: int) -> dict[str, Any]:
         for size in SIZES:
             some = chats(size)
             ids = prove_equal(server, artifact, some)
-            bodies = directory / "chats.jsonl"
-            bodies.write_text("".join(json.dumps({"messages": each}) + "\n" for each in some), encoding="utf-8")
+            bodies = load.write_bodies(directory / "chats.jsonl", ({"messages": each} for each in some))
             routes = {path: replace(server, kind=replace(server.kind, path=path)) for path in ROUTES}
             taken: dict[str, list[serving.Taken]] = {path: [] for path in ROUTES}
             for _ in range(rounds):
                 for path, one in routes.items():
                     serving.settle({path: one})
                     taken[path].append(serving.load_once(one, bodies, seconds, last))
-            if any(one.load["errors"] for loads in taken.values() for one in loads):
-                raise SystemExit("the server answered with errors under load: no speed is shown")
             found[size] = {"ids": ids, **{path: serving.medians(loads) for path, loads in taken.items()}}
     return found
 
@@ -141,9 +133,7 @@ def growing_table(growing: dict[str, dict[str, float]]) -> list[str]:
 
 def beside(directory: Path, rounds: int, seconds: int, megabytes: int) -> dict[str, Any]:
     """Measure the latency of small chats beside other work."""
-    small = directory / "small.jsonl"
-    some = chats("7 messages")
-    small.write_text("".join(json.dumps({"messages": each}) + "\n" for each in some), encoding="utf-8")
+    small = load.write_bodies(directory / "small.jsonl", ({"messages": each} for each in chats("7 messages")))
     return chats_beside.measure(directory, small, rounds, seconds, megabytes)
 
 
@@ -165,8 +155,5 @@ def main(*, short: bool) -> int:
         "rounds": 1 if short else 3,
         "generator": f"{load.CONNECTIONS} connections from {load.generator()}",
     }
-    text = table(document)
-    if not short:
-        report.write("chats", document, text)
-    print(text)
+    report.tell("chats", document, table(document), short=short)
     return int(not (any(one["equal"] for one in found["templates"].values()) and chats_beside.reaches_goal(late)))

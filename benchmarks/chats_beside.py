@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -12,12 +10,10 @@ from typing import Any
 
 import httpx
 
-from benchmarks import beside, chat_worker, load, report, servers
+from benchmarks import beside, chat_worker, load, servers
 from benchmarks.corpora import data_dir
 from benchmarks.servers import Server
-from benchmarks.steady import CONNECTIONS, PER_SECOND, Latencies, asking
-from benchmarks.train import mixed
-from benchmarks.trainers import SEPARATOR
+from benchmarks.train import write_mixed
 
 GOAL = 10.0
 """Milliseconds that the p99 may have."""
@@ -39,12 +35,10 @@ BOMBS = {
 
 def _loops(server: Server, bodies: Path, clients: int, seconds: int) -> Callable[[], None]:
     """Begin to send bodies over and over; the result ends when the time is over."""
-    process = subprocess.Popen(
-        load.raw(server.port, bodies, seconds, clients, "/encode"), stdout=subprocess.PIPE, text=True
-    )
+    client = load.Client(server.port, "/encode", bodies, seconds, clients)
 
     def end() -> None:
-        if not json.loads(process.communicate()[0])["requests"]:
+        if not client.result()["times"]:
             raise SystemExit("nothing was answered beside the small chats: no latency is shown")
 
     return end
@@ -64,16 +58,17 @@ def measure(directory: Path, small: Path, rounds: int, seconds: int, megabytes: 
     opened.save(artifact, name=artifact.name)
     for path, template in zip(bombs, BOMBS.values(), strict=True):
         opened.with_template(template).save(path, name=path.name)
-    exploding, large = directory / "bombs.jsonl", directory / "large.jsonl"
     content = [{"role": "user", "content": "abc"}]
-    exploding.write_text("".join(json.dumps({"messages": content, "tokenizer": path.name}) + "\n" for path in bombs))
+    exploding = directory / "bombs.jsonl"
+    load.write_bodies(exploding, ({"messages": content, "tokenizer": path.name} for path in bombs))
     corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
     text = corpus * (LARGE_CHARACTERS // len(corpus) + 1)
-    large.write_text(json.dumps({"messages": chat_worker.chat(text, LARGE_MESSAGES, LARGE_CHARACTERS)}) + "\n")
+    chat = chat_worker.chat(text, LARGE_MESSAGES, LARGE_CHARACTERS)
+    large = load.write_bodies(directory / "large.jsonl", [{"messages": chat}])
     (trained := directory / "corpus").mkdir()
-    (trained / "mixed.txt").write_text(SEPARATOR.join(mixed(megabytes * 1_000_000)), encoding="utf-8", newline="")
+    write_mixed(trained / "mixed.txt", megabytes * 1_000_000)
     more = ["--corpus-root", str(trained), *(flag for path in bombs for flag in ("--artifact", str(path)))]
-    found: dict[str, Latencies] = {}
+    found: dict[str, list[float]] = {}
     with servers.running("tokd", artifact, None, tuple(more)) as server:
         loads: dict[str, Callable[[int], Callable[[], None]]] = {
             "alone": lambda _: lambda: time.sleep(seconds),
@@ -85,26 +80,20 @@ def measure(directory: Path, small: Path, rounds: int, seconds: int, megabytes: 
             for name, begin in loads.items():
                 print(f"small chats beside: {name}, round {number + 1} of {rounds}", file=sys.stderr)
                 end = begin(number)
-                with asking(server.port, "/encode", small, found.setdefault(name, Latencies())):
+                with load.steady(server.port, "/encode", small, found.setdefault(name, [])):
                     end()
-    if any(one.errors for one in found.values()):
-        raise SystemExit("small chats were not all answered: no latency is shown")
-    return {name: one.percentiles() for name, one in found.items()}
+    return {name: load.percentiles(times) for name, times in found.items()}
 
 
 def table(results: dict[str, Any]) -> list[str]:
     """Write the result as lines of Markdown."""
-    lines = [
-        f"Latency in ms of `/encode` with a chat of seven messages, {PER_SECOND} a second over {CONNECTIONS}"
-        " connections from a process of its own, beside other work; server and load on all cores:",
+    return [
+        f"Latency in ms of `/encode` with a chat of seven messages, {load.STEADY_PER_SECOND} a second over"
+        f" {load.STEADY_CONNECTIONS} connections from a process of its own, beside other work; server and load on all"
+        " cores:",
         "",
-        report.row(["beside", "requests", "p50", "p90", "p99", "p99.9"]),
-        report.row(["---"] * 6),
+        *load.table("beside", results),
     ]
-    for name, one in results.items():
-        figures = [f"{one[key]:.2f}" for key in ("p50", "p90", "p99", "p99.9")]
-        lines.append(report.row([name, f"{one['requests']:,}", *figures]))
-    return lines
 
 
 def reaches_goal(results: dict[str, Any]) -> bool:

@@ -24,7 +24,8 @@ from typing import Any
 import zstandard
 
 from benchmarks import machine, peers, report
-from benchmarks.corpora import ROOT, data_dir
+from benchmarks.corpora import data_dir
+from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
 
 END_OF_TEXT = 50256

@@ -20,8 +20,9 @@ from typing import Any
 import httpx
 
 from benchmarks import servers
-from benchmarks.corpora import ROOT, data_dir
+from benchmarks.corpora import data_dir
 from benchmarks.engine_bodies import LITERALS, Bodies, Body
+from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
 
 TEMPLATES = (

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.contenders import CONTENDERS
-from benchmarks.corpora import ROOT
 from benchmarks.family_openers import LIBRARIES
+from benchmarks.process import ROOT
 from benchmarks.trainers import TRAINERS
 
 PEERS = ROOT / "benchmarks" / ".peers"

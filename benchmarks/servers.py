@@ -16,8 +16,9 @@ from pathlib import Path
 import httpx
 
 from benchmarks import peers
-from benchmarks.corpora import ROOT, data_dir
+from benchmarks.corpora import data_dir
 from benchmarks.patterns import SPECIAL_TOKENS
+from benchmarks.process import ROOT
 
 VOCABULARY = "cl100k_base"
 """All servers have it; ours is an artifact of this name, which smg opens too."""

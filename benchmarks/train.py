@@ -40,6 +40,11 @@ def mixed(limit: int) -> Iterator[str]:
                     return
 
 
+def write_mixed(path: Path, limit: int) -> None:
+    """Write the documents as one file of text."""
+    path.write_text(SEPARATOR.join(mixed(limit)), encoding="utf-8", newline="")
+
+
 def sentence_pairs() -> str:
     """Return 100,000 pairs of short sentences, one a line."""
     sentences: list[str] = []
@@ -66,7 +71,7 @@ def write_corpora(folder: Path, *, short: bool) -> dict[str, Path]:
         paths[name].write_text(text, encoding="utf-8", newline="")
     if not short:
         paths["200 MB"] = folder / "200.txt"
-        paths["200 MB"].write_text(SEPARATOR.join(mixed(1 << 40)), encoding="utf-8", newline="")
+        write_mixed(paths["200 MB"], 1 << 40)
     return paths
 
 

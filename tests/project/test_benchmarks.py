@@ -15,10 +15,27 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from benchmarks import corpora, encode, encode_tables, openers, peers, report, serving, worker
+from benchmarks import (
+    beside,
+    cluster,
+    corpora,
+    corpus,
+    counting,
+    encode,
+    encode_tables,
+    memory,
+    openers,
+    overload,
+    packing,
+    peers,
+    report,
+    serving,
+    train,
+    worker,
+)
 from benchmarks.__main__ import main as measure
 from service.cli.bench import CHECKOUT
-from tests.support.paths import BASE
+from tests.support.paths import BASE, ROOT
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 
@@ -186,6 +203,22 @@ def test_a_result_is_shown_between_its_marks_and_nowhere_else(tmp_path, monkeypa
     assert "of another machine" not in shown
     with pytest.raises(SystemExit, match="no end of two"):
         report.show("two", "new")
+
+
+TABLES = {
+    "encode": encode_tables.markdown,
+    "http": serving.table,
+    **{
+        module.__name__.rpartition(".")[2]: module.table
+        for module in (beside, cluster, corpus, counting, memory, overload, packing, train)
+    },
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_what_its_result_says(name: str) -> None:
+    kept = ROOT / "benchmarks" / "results" / "avx2" / f"{name}.json"
+    assert TABLES[name](json.loads(kept.read_text())) + "\n" == kept.with_suffix(".md").read_text()
 
 
 def test_everything_is_measured_of_tokd_and_every_answer_looked_at(own_text):
