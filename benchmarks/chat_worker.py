@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.patterns import SPECIAL_TOKENS
+from benchmarks.openers import SPECIAL_TOKENS
 from tokenizer_core import AddedToken, TokdError, Tokenizer
 
 VOCABULARY = "cl100k_base"

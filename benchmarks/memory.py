@@ -56,6 +56,13 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join([heading, "", *report.table(head, [["MB", *(f"{megabytes:.0f}" for _, megabytes in points)]])])
 
 
+def draw(points: list[tuple[int, float]]) -> str:
+    """Draw the memory."""
+    across = chart.Axis.over("requests", [count for count, _ in points])
+    up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
+    return chart.lines("Memory after distinct requests", across, up, {"": points})
+
+
 def main(*, short: bool) -> int:
     """Measure, write ``results/memory.json``, ``.md`` and ``.svg``, print the table; fail when it keeps growing."""
     small, large = (500, 2) if short else (100_000, 20)
@@ -70,9 +77,6 @@ def main(*, short: bool) -> int:
                 send(rng, server.port, [1_000_000] * AT_ONCE, AT_ONCE)
                 points.append(((number + 1) * (small + large + AT_ONCE), server.resident()))
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
-    across = chart.Axis.over("requests", [count for count, _ in points])
-    up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
-    drawn = chart.lines("Memory after distinct requests", across, up, {"": points})
-    report.tell("memory", document, table(document), short=short, drawn=drawn)
+    report.tell("memory", document, table(document), short=short, draw=lambda: draw(points))
     halfway, last = points[STRETCHES // 2][1], points[-1][1]
     return int(not short and last > 1.1 * halfway)

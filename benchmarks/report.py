@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks import machine
@@ -39,10 +39,10 @@ def on(document: dict[str, Any]) -> str:
     return "{cores} cores of {cpu}, Python {python}".format(**document["machine"])
 
 
-def tell(name: str, document: dict[str, Any], text: str, *, short: bool, drawn: str | None = None) -> None:
+def tell(name: str, document: dict[str, Any], text: str, *, short: bool, draw: Callable[[], str] | None = None) -> None:
     """Print a result; keep it, if it is of the whole benchmark."""
     if not short:
-        write(name, document, text, drawn)
+        write(name, document, text, draw and draw())
     print(text)
 
 

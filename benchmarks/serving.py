@@ -219,5 +219,5 @@ def main(*, short: bool) -> int:
         "resident": resident,
         "beside_large": beside_large,
     }
-    report.tell("http", document, table(document), short=short, drawn=draw(document))
+    report.tell("http", document, table(document), short=short, draw=lambda: draw(document))
     return 0

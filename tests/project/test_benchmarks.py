@@ -23,6 +23,7 @@ from benchmarks import (
     counting,
     encode,
     encode_tables,
+    formats,
     memory,
     openers,
     overload,
@@ -143,15 +144,14 @@ def test_the_run_fails_where_the_portable_path_does(document):
     assert not encode.proven(document)
 
 
-def test_the_portable_path_is_held_to_by_its_contender(own_text, monkeypatch, capsys):
+def test_the_portable_path_is_held_to_by_its_contender(own_text, monkeypatch):
     monkeypatch.setattr(worker, "single", lambda *_: os.environ["TOKD_KERNEL"])
     monkeypatch.setattr(openers, "open_published", lambda *_: None)
     monkeypatch.setattr(openers, "encoder_of_tokd", lambda _: None)
     monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
-    monkeypatch.setattr(sys, "argv", ["worker", "tokd, portable", "gpt2", ".", ".", "single", str(own_text)])
     monkeypatch.setenv("TOKD_KERNEL", "avx2")
-    worker.main()
-    assert json.loads(capsys.readouterr().out)["results"] == {str(own_text): "portable"}
+    line = worker.work("tokd, portable", "gpt2", ".", ".", "single", str(own_text))
+    assert line["results"] == {str(own_text): "portable"}
 
 
 def test_the_portable_path_is_nobodys_rival_and_stands_beside_what_most_use(document):
@@ -210,7 +210,7 @@ TABLES = {
     "http": serving.table,
     **{
         module.__name__.rpartition(".")[2]: module.table
-        for module in (beside, cluster, corpus, counting, memory, overload, packing, train)
+        for module in (beside, cluster, corpus, counting, formats, memory, overload, packing, train)
     },
 }
 
