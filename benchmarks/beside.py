@@ -5,7 +5,6 @@ One server with its worker, all on the same cores. Quiet and busy stretches take
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import time
@@ -14,11 +13,9 @@ from typing import Any
 
 import httpx
 
-from benchmarks import machine, report, servers
+from benchmarks import load, machine, report, servers
 from benchmarks.corpora import data_dir
-from benchmarks.steady import CONNECTIONS, PER_SECOND, Latencies, asking
-from benchmarks.train import mixed
-from benchmarks.trainers import SEPARATOR
+from benchmarks.train import write_mixed
 
 CHARACTERS = 200
 POLL = 0.5
@@ -57,13 +54,13 @@ def pause(client: httpx.Client, seconds: float) -> None:
         time.sleep(POLL)
 
 
-def stretch(port: int, bodies: Path, seconds: float, corpus: Path | None, number: int, into: Latencies) -> float:
+def stretch(port: int, bodies: Path, seconds: float, corpus: Path | None, number: int, into: list[float]) -> float:
     """Ask for some seconds, or while a job runs; return how long it was."""
     # One client: to make one takes longer than many requests, and would hold up those that are measured.
     client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
     name = None if corpus is None else job(client, corpus, number)
     start = time.perf_counter()
-    with asking(port, "/encode", bodies, into):
+    with load.steady(port, "/encode", bodies, into):
         if name is None:
             pause(client, seconds)
         else:
@@ -80,19 +77,16 @@ def succeed(client: httpx.Client, name: str) -> None:
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on, results = document["machine"], document["results"]
+    results = document["results"]
     lines = [
-        f"Latency in ms of `/encode` with {CHARACTERS} characters at {PER_SECOND} requests a second over {CONNECTIONS}"
-        f" connections, beside a job that trains {VOCAB_SIZE:,} tokens on {document['megabytes']} MB, and without one;"
-        f" server, job and load on {on['cores']} cores of {on['cpu']}, Python {on['python']}.",
+        f"Latency in ms of `/encode` with {CHARACTERS} characters at {load.STEADY_PER_SECOND} requests a second over"
+        f" {load.STEADY_CONNECTIONS} connections, beside a job that trains {VOCAB_SIZE:,} tokens on"
+        f" {document['megabytes']} MB, and without one;"
+        f" server, job and load on {report.on(document)}.",
         "",
-        report.row(["", "requests", "p50", "p90", "p99", "p99.9"]),
-        report.row(["---"] * 6),
+        *load.table("", results),
     ]
-    for name, one in results.items():
-        figures = [f"{one[key]:.2f}" for key in ("p50", "p90", "p99", "p99.9")]
-        lines.append(report.row([name, f"{one['requests']:,}", *figures]))
-    ratios = [f"{results['beside a job'][key] / results['without'][key]:.2f}" for key in ("p50", "p90", "p99", "p99.9")]
+    ratios = [f"{results['beside a job'][key] / results['without'][key]:.2f}" for key in load.PERCENTS]
     return "\n".join([*lines, report.row(["**times as long**", "", *ratios])])
 
 
@@ -101,27 +95,20 @@ def main(*, short: bool) -> int:
     rounds, megabytes = (1, 20) if short else (4, 200)
     text = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
     cuts = [text[at : at + CHARACTERS] for at in range(0, 1000 * CHARACTERS, CHARACTERS)]
-    found = {"without": Latencies(), "beside a job": Latencies()}
+    found: dict[str, list[float]] = {"without": [], "beside a job": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         artifact = servers.make_artifact(folder)
-        bodies = folder / "bodies.jsonl"
-        bodies.write_text("".join(json.dumps({"text": cut}) + "\n" for cut in cuts), encoding="utf-8")
-        corpus = folder / "corpus"
-        corpus.mkdir()
-        (corpus / "mixed.txt").write_text(SEPARATOR.join(mixed(megabytes * 1_000_000)), encoding="utf-8", newline="")
+        bodies = load.write_bodies(folder / "bodies.jsonl", ({"text": cut} for cut in cuts))
+        (corpus := folder / "corpus").mkdir()
+        write_mixed(corpus / "mixed.txt", megabytes * 1_000_000)
         with servers.running("tokd", artifact, None, ("--corpus-root", str(corpus))) as server:
-            stretch(server.port, bodies, 1, None, 0, Latencies())
+            stretch(server.port, bodies, 1, None, 0, [])
             for number in range(rounds):
                 print(f"round {number + 1} of {rounds}", file=sys.stderr)
                 busy = stretch(server.port, bodies, 0, corpus / "mixed.txt", number, found["beside a job"])
                 stretch(server.port, bodies, min(busy, 30), None, number, found["without"])
-    if any(one.errors for one in found.values()):
-        raise SystemExit("the server answered with errors: no latency is shown")
-    results = {name: one.percentiles() for name, one in found.items()}
+    results = {name: load.percentiles(times) for name, times in found.items()}
     document = {"machine": machine.describe(), "megabytes": megabytes, "rounds": rounds, "results": results}
-    shown = table(document)
-    if not short:
-        report.write("beside", document, shown)
-    print(shown)
+    report.tell("beside", document, table(document), short=short)
     return int(results["beside a job"]["p99"] > GOAL * results["without"]["p99"])

@@ -1,12 +1,10 @@
-"""Measure tokd and transformers on one chat and every template of ``DATA``, in turn; print one JSON line."""
+"""Measure tokd and transformers on one chat and every template of ``DATA``, in turn."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.patterns import SPECIAL_TOKENS
+from benchmarks.openers import SPECIAL_TOKENS
 from tokenizer_core import AddedToken, TokdError, Tokenizer
 
 VOCABULARY = "cl100k_base"
@@ -110,9 +108,9 @@ def growing(tokenizer: Tokenizer, text: str, system: int, messages: int, charact
     return sums
 
 
-def main() -> None:
+def work(folder: str, rounds: str) -> dict[str, Any]:
     """Measure every template, and conversations that grow."""
-    data, rounds = Path(sys.argv[1]), int(sys.argv[2])
+    data = Path(folder)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     import transformers
@@ -120,11 +118,7 @@ def main() -> None:
     text = (data / "corpora" / "english.txt").read_text(encoding="utf-8")
     messages = chat(text[BEGIN:], MESSAGES, CHARACTERS)
     templates = sorted(path.stem for path in (data / "templates").glob("*.jinja"))
-    found = {name: measure(build(data, name), messages, rounds) for name in templates}
+    found = {name: measure(build(data, name), messages, int(rounds)) for name in templates}
     tokenizer = build(data, TEMPLATE)
     grown = {name: growing(tokenizer, text, *sizes) for name, sizes in GROWING.items()}
-    print(json.dumps({"version": transformers.__version__, "templates": found, "growing": grown}))
-
-
-if __name__ == "__main__":
-    main()
+    return {"version": transformers.__version__, "templates": found, "growing": grown}

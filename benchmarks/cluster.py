@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, report
+from benchmarks import machine, report, training_worker
 from benchmarks.train import mixed
 
 SIZE = 32_000
@@ -54,12 +52,9 @@ def write(corpus: Path, copy: int, lines: list[str]) -> None:
 
 def run(corpus: Path, **more: Any) -> dict[str, Any]:
     """Train in a fresh process."""
-    with tempfile.TemporaryDirectory(dir=corpus.parent) as work:
-        order = {"corpus": str(corpus), "work": work, "vocab_size": SIZE} | more
-        worker = [sys.executable, "-m", "benchmarks.cluster_worker", json.dumps(order)]
-        done = subprocess.run(worker, check=True, stdout=subprocess.PIPE, text=True)
-    measured: dict[str, Any] = json.loads(done.stdout)
-    return measured
+    told = training_worker.run(corpus, vocab_size=SIZE, has_counts=True, **more)
+    taken = {name: took for name, (took, _) in told["phases"].items()}
+    return taken | {"peak": told["phases"]["merging"][1], "counts": told["counts"], "hash": told["hash"]}
 
 
 def seconds(line: dict[str, Any]) -> float:
@@ -86,21 +81,20 @@ def measure(corpus: Path, workers: tuple[int, ...], rounds: int) -> dict[str, di
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on = document["machine"]
     lines = [
-        f"Byte-level BPE of {SIZE:,} tokens; Ray {document['ray']}, whose cluster is there; {on['cores']} cores of"
-        f" {on['cpu']}, Python {on['python']}. Seconds: the fastest of {document['rounds']} runs in turn, each in a"
+        f"Byte-level BPE of {SIZE:,} tokens; Ray {document['ray']}, whose cluster is there; "
+        f"{report.on(document)}. Seconds: the fastest of {document['rounds']} runs in turn, each in a"
         " fresh process; all counts and tokenizers have the same bytes. Peak MB is the driver's."
         " 2 GB are the documents of 200 MB in ten orders.",
         "",
-        report.row(["corpus", "run", "connecting", "counting", "merging", "whole", "peak MB"]),
-        report.row(["---"] * 7),
     ]
-    for corpus, cells in document["results"].items():
-        for name, line in cells.items():
-            times = [f"{line[phase]:.1f}" for phase in ("connecting", "counting", "merging")]
-            lines.append(report.row([corpus, name, *times, f"{seconds(line):.1f}", f"{line['peak']:.0f}"]))
-    return "\n".join(lines)
+    phases = ("connecting", "counting", "merging")
+    rows = [
+        [corpus, name, *(f"{line[phase]:.1f}" for phase in phases), f"{seconds(line):.1f}", f"{line['peak']:.0f}"]
+        for corpus, cells in document["results"].items()
+        for name, line in cells.items()
+    ]
+    return "\n".join([*lines, *report.table(["corpus", "run", *phases, "whole", "peak MB"], rows)])
 
 
 def main(*, short: bool) -> int:
@@ -124,7 +118,5 @@ def main(*, short: bool) -> int:
         "rounds": 1 if short else 2,
         "results": results,
     }
-    if not short:
-        report.write("cluster", document, table(document))
-    print(table(document))
+    report.tell("cluster", document, table(document), short=short)
     return 0

@@ -23,8 +23,9 @@ from typing import Any
 
 import zstandard
 
-from benchmarks import machine, peers, report
-from benchmarks.corpora import ROOT, data_dir
+from benchmarks import machine, peers, process, report
+from benchmarks.corpora import data_dir
+from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
 
 END_OF_TEXT = 50256
@@ -77,20 +78,19 @@ def command(contender: str, source: Path, out: Path, artifact: Path, workers: in
     ours, _, written = contender.partition("-")
     if ours != "tokd":
         python = peers.writer("datatrove") if contender in FORMATS else peers.PYTHON
-        run = [str(python), "-m", "benchmarks.corpus_worker", contender, str(source), str(out)]
-        return [*run, str(data_dir() / "vocabs"), str(workers)]
+        return process.command("corpus_worker", contender, source, out, data_dir() / "vocabs", workers, python=python)
     options = ["--format", written, "--eos", str(END_OF_TEXT), "--special-tokens", "text", "--quiet"]
     run = [sys.executable, "-m", "service.cli", "encode-corpus", str(source), "-t", str(artifact), "-o", str(out)]
     # The id stands where the format's trainer expects it.
     return [*run, *options, "--threads", str(workers)]
 
 
-def peak(process: int) -> float:
+def peak(pid: int) -> float:
     """Return the peaks of a process and all that it has started, together, in MB."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         own = int(status.partition("VmHWM:")[2].split()[0]) / 1024
-        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
         return own + sum(peak(int(child)) for child in children)
     return 0.0
 
@@ -104,13 +104,13 @@ def measured(contender: str, source: Path, artifact: Path, workers: int) -> dict
         one = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if workers == 1 else []
         # datatrove says much.
         errors = None if contender.startswith("tokd") else subprocess.DEVNULL
-        process = subprocess.Popen([*one, *run], env=peers.environment(), stdout=subprocess.DEVNULL, stderr=errors)
+        started = subprocess.Popen([*one, *run], env=process.environment(), stdout=subprocess.DEVNULL, stderr=errors)
         megabytes = 0.0
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            megabytes = max(megabytes, peak(process.pid))
+        while os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            megabytes = max(megabytes, peak(started.pid))
             time.sleep(POLL)
         wall = time.perf_counter() - start
-        _, status, used = os.wait4(process.pid, 0)
+        _, status, used = os.wait4(started.pid, 0)
         if status:
             raise SystemExit(f"{contender} failed")
         # The tokens of all shards: programs may cut these at other places.
@@ -131,24 +131,21 @@ def measured(contender: str, source: Path, artifact: Path, workers: int) -> dict
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on = document["machine"]
     lines = [
         f"{document['bytes'] / 1e6:.0f} MB of JSON lines into files of tokens with GPT-2's vocabulary, whole processes,"
         f" median of {document['rounds']}, of the slower peers one; large is {LARGE} times as much;"
-        f" {on['cores']} cores of {on['cpu']}, Python {on['python']}. Memory is the"
-        " sum of the peaks of all processes.",
+        f" {report.on(document)}. Memory is the sum of"
+        " the peaks of all processes.",
         "",
-        report.row(["source", "program", "workers", "MB/s", "wall s", "processor s", "MB", "tokd is"]),
-        report.row(["---"] * 8),
     ]
+    rows = []
     for one in document["results"]:
         times = one["wall"] / one["of_tokd"]
         cells = [f"{one['bytes'] / 1e6 / one['wall']:.1f}", f"{one['wall']:.2f}", f"{one['processor']:.2f}"]
         faster = "" if times == 1 else f"{times:.1f} times as fast"
-        lines.append(
-            report.row([one["source"], one["program"], str(one["workers"]), *cells, f"{one['megabytes']:.0f}", faster])
-        )
-    return "\n".join(lines)
+        rows.append([one["source"], one["program"], str(one["workers"]), *cells, f"{one['megabytes']:.0f}", faster])
+    head = ["source", "program", "workers", "MB/s", "wall s", "processor s", "MB", "tokd is"]
+    return "\n".join([*lines, *report.table(head, rows)])
 
 
 def cases_of(short: bool) -> list[tuple[str, str, int]]:
@@ -217,10 +214,7 @@ def main(*, short: bool) -> int:
         for source, contender, workers in cases
     ]
     document = {"machine": machine.describe(), "bytes": size, "rounds": rounds, "results": results}
-    text = table(document)
-    if not short:
-        report.write("corpus", document, text)
-    print(text)
+    report.tell("corpus", document, table(document), short=short)
     most = max(one["megabytes"] for case, one in medians.items() if "tokd" in case[1])
     two, one = (medians["jsonl", "tokd-llmc", workers]["wall"] for workers in (2, 1))
     missed = {

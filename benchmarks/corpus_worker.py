@@ -1,6 +1,4 @@
-"""Encode a corpus with another program; run in the peers' own environments.
-
-``python -m benchmarks.corpus_worker PROGRAM SOURCE OUT VOCABULARIES WORKERS``: llm.c's script with ``tiktoken``,
+"""Encode a corpus with another program, in the peers' own environments: llm.c's script with ``tiktoken``,
 ``megatron`` as Megatron-LM's ``preprocess_data.py`` with tokenizers, or ``datatrove``.
 """
 
@@ -9,8 +7,7 @@ from __future__ import annotations
 import io
 import json
 import multiprocessing
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +62,23 @@ def write(path: Path, tokens: Any) -> None:
         file.write(tokens.tobytes())
 
 
-def megatron(source: Path, folder: Path, vocabs: str, workers: int) -> None:
-    """Encode as Megatron-LM's script does: lines over a pool, one builder."""
+def megatron_file(name: Path, rows: Iterable[Any]) -> None:
+    """Write documents with Megatron-LM's own builder."""
     import torch
     from megatron.core.datasets.indexed_dataset import DType, IndexedDatasetBuilder
 
-    builder = IndexedDatasetBuilder(str(folder / "text_document.bin"), dtype=DType.optimal_dtype(END_OF_TEXT + 1))
+    builder = IndexedDatasetBuilder(f"{name}.bin", dtype=DType.optimal_dtype(END_OF_TEXT + 1))
+    for row in rows:
+        builder.add_document(torch.from_numpy(row.astype(np.int64)), [len(row)])
+    builder.finalize(f"{name}.idx")
+
+
+def megatron(source: Path, folder: Path, vocabs: str, workers: int) -> None:
+    """Encode as Megatron-LM's script does: lines over a pool, one builder."""
     with multiprocessing.Pool(workers, prepare, ("tokenizers", vocabs)) as pool:
-        for ids in pool.imap(encoded, texts(source), 32):
-            # Its token stands behind a document.
-            builder.add_document(torch.from_numpy(np.roll(ids, -1).astype(np.int64)), [len(ids)])
-    builder.finalize(str(folder / "text_document.idx"))
+        # Its token stands behind a document.
+        rows = (np.roll(ids, -1) for ids in pool.imap(encoded, texts(source), 32))
+        megatron_file(folder / "text_document", rows)
 
 
 def datatrove(source: Path, folder: Path, vocabs: str, workers: int) -> None:
@@ -90,19 +93,6 @@ def datatrove(source: Path, folder: Path, vocabs: str, workers: int) -> None:
     steps = [JsonlReader(str(source)), writer]
     tasks = len(list(source.iterdir()))
     LocalPipelineExecutor(steps, tasks=tasks, workers=workers, logging_dir=f"{folder}-logs").run()
-
-
-def main() -> None:
-    """Encode."""
-    program, source, out, vocabs, workers = sys.argv[1:]
-    folder = Path(out)
-    folder.mkdir()
-    if program == "megatron":
-        megatron(Path(source), folder, vocabs, int(workers))
-    elif program == "datatrove":
-        datatrove(Path(source), folder, vocabs, int(workers))
-    else:
-        llmc(Path(source), folder, vocabs, int(workers))
 
 
 def llmc(source: Path, folder: Path, vocabs: str, workers: int) -> None:
@@ -120,5 +110,8 @@ def llmc(source: Path, folder: Path, vocabs: str, workers: int) -> None:
     write(folder / f"tokens_train_{shard:06}.bin", tokens[:count])
 
 
-if __name__ == "__main__":
-    main()
+def work(program: str, source: str, out: str, vocabs: str, workers: str) -> None:
+    """Encode with another program."""
+    Path(out).mkdir()
+    run = {"megatron": megatron, "datatrove": datatrove, "tiktoken": llmc}[program]
+    run(Path(source), Path(out), vocabs, int(workers))

@@ -5,15 +5,12 @@ First a smaller number of pieces under several bounds on memory: nothing is show
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, report
+from benchmarks import machine, report, training_worker
 from benchmarks.made_counts import write_counts
 
 EQUAL = (200_000, (1 << 20, 4 << 20, 64 << 20))
@@ -37,12 +34,10 @@ SHORT = Size(1_000_000, 4, 16 << 20, 2, 10_000)
 
 def run(size: Size, corpus: Path) -> dict[str, Any]:
     """Measure in a process of its own, whose peak of memory is told apart by what it did last."""
-    with tempfile.TemporaryDirectory(dir=corpus.parent) as work:
-        order = asdict(size) | {"corpus": str(corpus), "work": work}
-        worker = [sys.executable, "-m", "benchmarks.counting_worker", json.dumps(order)]
-        done = subprocess.run(worker, check=True, stdout=subprocess.PIPE, text=True)
-    measured: dict[str, Any] = json.loads(done.stdout)
-    return measured
+    told = training_worker.run(corpus, **asdict(size))
+    names = {"counting": "counting", "merging": "adding up and merging"}
+    phases = [[shown, *told["phases"][name]] for name, shown in names.items()]
+    return {"phases": phases, **{name: told[name] for name in ("hash", "kept", "merges")}}
 
 
 def require_equal(directory: Path) -> None:
@@ -59,18 +54,14 @@ def require_equal(directory: Path) -> None:
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     size, on = document["size"], document["machine"]
-    lines = [
+    heading = (
         f"{size['pieces']:,} distinct pieces in {size['files']} files of counts, counted within"
         f" {size['memory'] >> 20:,} MiB, `min_count` {size['min_count']}, {size['vocab_size']:,} tokens;"
-        f" {on['cpu']}, {on['cores']} cores, Python {on['python']}. Peak is the process's, from its begin.",
-        "",
-        report.row(["phase", "seconds", "peak MB"]),
-        report.row(["---"] * 3),
-        *(report.row([name, f"{seconds:.0f}", f"{peak:,.0f}"]) for name, seconds, peak in document["phases"]),
-        "",
-        f"{document['kept']:,} pieces were kept, and {document['merges']:,} merges made.",
-    ]
-    return "\n".join(lines)
+        f" {on['cpu']}, {on['cores']} cores, Python {on['python']}. Peak is the process's, from its begin."
+    )
+    rows = ([name, f"{seconds:.0f}", f"{peak:,.0f}"] for name, seconds, peak in document["phases"])
+    told = f"{document['kept']:,} pieces were kept, and {document['merges']:,} merges made."
+    return "\n".join([heading, "", *report.table(["phase", "seconds", "peak MB"], rows), "", told])
 
 
 def main(*, short: bool) -> int:
@@ -83,7 +74,5 @@ def main(*, short: bool) -> int:
         corpus.mkdir()
         write_counts(corpus, size.pieces, size.files)
         document = {"machine": machine.describe(), "size": asdict(size)} | run(size, corpus)
-    if not short:
-        report.write("counting", document, table(document))
-    print(table(document))
+    report.tell("counting", document, table(document), short=short)
     return 0

@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, encode_tables, machine, peers, report
-from benchmarks.contenders import CONTENDERS, OPENINGS
+from benchmarks import corpora, encode_tables, machine, peers, process, report
 from benchmarks.corpora import LANGUAGES, VOCABULARIES, WHOLE_BYTES, data_dir
-from benchmarks.openers import Files, open_published
+from benchmarks.openers import CONTENDERS, OPENINGS, Files, open_published
 
 TRUTH = "tiktoken"
 ROUNDS, SHORT_ROUNDS = 5, 2
@@ -62,16 +60,14 @@ class Run:
     def ask(self, module: str, name: str, vocabulary: str, *arguments: str) -> dict[str, Any] | None:
         """Run one contender in a fresh process; keep the last line of what went wrong."""
         files = str(self.files.vocabs), str(self.files.converted)
-        command = [str(peers.PYTHON), "-m", f"benchmarks.{module}", name, vocabulary, *files, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            last = lines[-1]
+        try:
+            line: dict[str, Any] = process.ask(module, name, vocabulary, *files, *arguments, python=peers.PYTHON)
+        except process.Failed as why:
+            last = str(why)
             for folder in files:
                 last = last.replace(f"{folder}/", "")
             self.failures.setdefault(vocabulary, {})[name] = last
             return None
-        line: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return line
 
     def failed(self, vocabulary: str, name: str) -> bool:
@@ -175,7 +171,7 @@ def convert(vocabularies: tuple[str, ...]) -> Files:
     return files
 
 
-def main(*, short: bool, texts: tuple[Path, ...] = ()) -> int:
+def main(*, short: bool, texts: Sequence[Path] = ()) -> int:
     """Measure, write results, tables and a chart, print the tables; fail if tokd itself is unequal."""
     languages = ("english", "ja") if short else tuple(LANGUAGES)
     paths = {LANGUAGES[name]: data_dir() / "corpora" / f"{name}.txt" for name in languages}
@@ -193,9 +189,8 @@ def main(*, short: bool, texts: tuple[Path, ...] = ()) -> int:
         cells = run.measure(vocabulary)
         document["results"][vocabulary] = {text: judge(by_name) for text, by_name in cells.items()}
     document |= {"versions": run.versions, "failures": run.failures}
-    text = encode_tables.markdown(document)
-    if not short and not texts:
-        report.write("encode", document, text, encode_tables.draw(document))
+    is_part, text = short or bool(texts), encode_tables.markdown(document)
+    report.tell("encode", document, text, short=is_part, draw=lambda: encode_tables.draw(document))
+    if not is_part:
         report.show("encode", encode_tables.compact(document))
-    print(text)
     return int(not proven(document))

@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from benchmarks.contenders import CONTENDERS, OPENINGS
-from benchmarks.report import OURS, row
+from benchmarks import report
+from benchmarks.openers import CONTENDERS, OPENINGS
+from benchmarks.report import OURS
 from service.reports import chart
 
 SMALL = ("small 200", "small 1,000", "small 8,000")
@@ -101,15 +102,15 @@ def sentence(cells: list[Ratio]) -> str:
 def glance(cells: list[Ratio]) -> list[str]:
     """Write a row a regime: how many cells, in how many tokd is ahead, and the ratios."""
     head = ["tokd / best peer", "cells", "ahead", f"{GOAL} times or more", "smallest", "median", "largest"]
-    lines = [row(head), row(["---"] * len(head))]
+    rows = []
     for regime in (*REGIMES, *OPENING):
         values = [one.value for one in cells if one.regime == regime]
         if not values:
             continue
         counts = len(values), sum(value > 1 for value in values), sum(value >= GOAL for value in values)
         middle = min(values), statistics.median(values), max(values)
-        lines.append(row([regime, *map(str, counts), *(f"{value:.2f}" for value in middle)]))
-    return lines
+        rows.append([regime, *map(str, counts), *(f"{value:.2f}" for value in middle)])
+    return report.table(head, rows)
 
 
 def label(document: dict[str, Any], name: str) -> str:
@@ -120,15 +121,15 @@ def label(document: dict[str, Any], name: str) -> str:
 def beside_best(document: dict[str, Any], vocabulary: str) -> list[str]:
     """Write a row a regime, a column a text: tokd's MB/s, and how many times the best peer's."""
     by_text = document["results"][vocabulary]
-    lines = [row([f"{vocabulary}: MB/s", *by_text]), row(["---"] * (len(by_text) + 1))]
+    rows = []
     for regime in REGIMES:
         cells = []
         for by_name in by_text.values():
             found = ratio(by_name, regime)
             beside = "" if found is None else f" ({found.value:.1f} × {found.peer})"
             cells.append(shown(by_name[OURS].get(regime)) + beside)
-        lines.append(row([regime, *cells]))
-    return lines
+        rows.append([regime, *cells])
+    return report.table([f"{vocabulary}: MB/s", *by_text], rows)
 
 
 def portable(document: dict[str, Any]) -> list[str]:
@@ -144,11 +145,12 @@ def portable(document: dict[str, Any]) -> list[str]:
         return []
     clear = sum(value >= PLAIN_GOAL for value in every)
     said = f"On its portable path tokd is {PLAIN_GOAL} times as fast or more in {clear} of {len(every)} cells."
-    lines = [row(["portable", *(f"/ {name}: smallest, median, largest" for name in PLAIN)]), row(["---"] * 3)]
+    rows = []
     for regime, by_name in found.items():
         values = [(min(one), statistics.median(one), max(one)) if one else () for one in by_name.values()]
-        lines.append(row([regime, *(", ".join(f"{value:.1f}" for value in one) or "-" for one in values)]))
-    return [said, "", *lines]
+        rows.append([regime, *(", ".join(f"{value:.1f}" for value in one) or "-" for one in values)])
+    head = ["portable", *(f"/ {name}: smallest, median, largest" for name in PLAIN)]
+    return [said, "", *report.table(head, rows)]
 
 
 def table(document: dict[str, Any], vocabulary: str, regimes: tuple[str, ...]) -> list[str]:
@@ -156,13 +158,13 @@ def table(document: dict[str, Any], vocabulary: str, regimes: tuple[str, ...]) -
     by_text = document["results"][vocabulary]
     names = [name for name in CONTENDERS if any(by_name.get(name) for by_name in by_text.values())]
     head = ["", *(f"{text}: {' / '.join(regimes)}" for text in by_text), "returns"]
-    lines = [row(head), row(["---"] * len(head))]
+    rows = []
     for name in names:
         cells = [" / ".join(shown(by_name[name].get(one)) for one in regimes) for by_name in by_text.values()]
-        lines.append(row([label(document, name), *cells, CONTENDERS[name].returns]))
+        rows.append([label(document, name), *cells, CONTENDERS[name].returns])
     found = ([ratio(by_name, one) for one in regimes] for by_name in by_text.values())
     last = [" / ".join(short(one and one.value) for one in cells) for cells in found]
-    return [*lines, row(["**tokd / best peer**", *last, ""])]
+    return report.table(head, [*rows, ["**tokd / best peer**", *last, ""]])
 
 
 def short(value: float | None) -> str:
@@ -173,32 +175,32 @@ def short(value: float | None) -> str:
 def calls(document: dict[str, Any], vocabulary: str) -> list[str]:
     """Write the microseconds that tokd takes for a small text."""
     by_text = document["results"][vocabulary]
-    lines = [row([f"{OURS}: µs a call", *by_text]), row(["---"] * (len(by_text) + 1))]
+    rows = []
     for regime in SMALL:
         cells = [by_name[OURS].get(regime, {}).get("microseconds") for by_name in by_text.values()]
-        lines.append(row([regime, *("-" if value is None else f"{value:.1f}" for value in cells)]))
-    return lines
+        rows.append([regime, *("-" if value is None else f"{value:.1f}" for value in cells)])
+    return report.table([f"{OURS}: µs a call", *by_text], rows)
 
 
 def beside_encoding(document: dict[str, Any], vocabulary: str) -> list[str]:
     """Write of what time tokd's encoding of the same text takes, counting takes and giving offsets."""
     by_text = document["results"][vocabulary]
-    lines = [row([f"{OURS}: of the time of encoding", *by_text]), row(["---"] * (len(by_text) + 1))]
-    for regime in ("count", "offsets"):
-        shares = [times(by_name, (OURS, "again"), (OURS, regime)) for by_name in by_text.values()]
-        lines.append(row([regime, *map(short, shares)]))
-    return lines
+    rows = (
+        [regime, *(short(times(by_name, (OURS, "again"), (OURS, regime))) for by_name in by_text.values())]
+        for regime in ("count", "offsets")
+    )
+    return report.table([f"{OURS}: of the time of encoding", *by_text], rows)
 
 
 def gains(document: dict[str, Any], vocabulary: str) -> list[str]:
     """Write what a batch gains by all cores."""
     by_text = document["results"][vocabulary]
-    lines = [row(["batch / batch on one core", *by_text]), row(["---"] * (len(by_text) + 1))]
+    rows = []
     for name in CONTENDERS:
         gained = [times(by_name, (name, "batch"), (name, "batch on one core")) for by_name in by_text.values()]
         if any(gained):
-            lines.append(row([label(document, name), *map(short, gained)]))
-    return lines
+            rows.append([label(document, name), *map(short, gained)])
+    return report.table(["batch / batch on one core", *by_text], rows)
 
 
 def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
@@ -206,11 +208,13 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
     figures = document["opening"][vocabulary]
     steps = ("import", "open", "first ids")
     heads = (*(f"{step}, ms" for step in steps), "start-up, ms", "MB when opened", "MB after 2 MB of text")
-    lines = [row([vocabulary, *heads]), row(["---"] * (1 + len(heads)))]
-    for name in (name for name in OPENINGS if name in figures):
-        lines.append(row([label(document, name), *(figure(figures[name][key]) for key in (*steps, *OPENING))]))
+    rows = [
+        [label(document, name), *(figure(figures[name][key]) for key in (*steps, *OPENING))]
+        for name in OPENINGS
+        if name in figures
+    ]
     last = [short(one and one.value) for one in (opening_ratio(figures, key) for key in OPENING)]
-    return [*lines, row(["**best peer / tokd**", *("" for _ in steps), *last])]
+    return report.table([vocabulary, *heads], [*rows, ["**best peer / tokd**", *("" for _ in steps), *last]])
 
 
 def compact(document: dict[str, Any]) -> str:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +18,9 @@ from typing import Any
 import httpx
 
 from benchmarks import servers
-from benchmarks.corpora import ROOT, data_dir
+from benchmarks.corpora import data_dir
 from benchmarks.engine_bodies import LITERALS, Bodies, Body
+from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
 
 TEMPLATES = (
@@ -97,26 +96,11 @@ def vllm(model: Path) -> Iterator[httpx.Client]:
         return
     own = {"VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
     command = [python, str(ROOT / "benchmarks" / "engine_peer.py"), str(model), str(port)]
-    with (model.parent / "vllm.log").open("wb") as log:
-        process = subprocess.Popen(command, env={**os.environ, **own}, cwd=model.parent, stdout=log, stderr=log)
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
-    try:
+    client, log = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60), model.parent / "vllm.log"
+    with servers.started(command, {**os.environ, **own}, log) as process:
         print("vLLM starts, which takes a minute or more", file=sys.stderr)
-        while process.poll() is None and not _is_up(client):
-            time.sleep(1)
-        if process.poll() is not None:
-            raise SystemExit(Path(log.name).read_text(encoding="utf-8")[-2000:])
+        servers.wait_until_ready(process, lambda: client.get("/health").is_success, log, 600)
         yield client
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _is_up(client: httpx.Client) -> bool:
-    try:
-        return client.get("/health").status_code == 200
-    except httpx.HTTPError:
-        return False
 
 
 def ask(client: httpx.Client, route: str, body: Body) -> Answer:

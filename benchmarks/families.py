@@ -6,15 +6,13 @@ Ids are proven equal first; a library with other ids gets no speed.
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 from typing import Any
 
-from benchmarks import machine, peers, report
+from benchmarks import machine, peers, process, report
 from benchmarks.corpora import LANGUAGES, data_dir
-from benchmarks.family_openers import FAMILIES
+from benchmarks.family_worker import FAMILIES
 
 TEXTS = ("english", "ja", "ru")
 ROUNDS, SHORT_ROUNDS = 5, 2
@@ -23,17 +21,6 @@ REGIMES = {"cold": "first pass", "warm": "again", "one call": "one call"}
 
 Rounds = dict[str, list[dict[str, Any]]]
 """By library: the answers of its processes."""
-
-
-def ask(library: str, family: str, text: str) -> dict[str, Any] | str:
-    """Measure a library in a fresh process; return the last line of what went wrong instead."""
-    path, lines = data_dir() / FAMILIES[family].file, data_dir() / "corpora" / f"{text}.txt"
-    command = [str(peers.PYTHON), "-m", "benchmarks.family_worker", library, str(path), str(lines)]
-    done = subprocess.run(command, capture_output=True, text=True, env=peers.environment(), check=False)
-    if done.returncode != 0:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
 
 
 def judge(truth: str, rounds: Rounds) -> dict[str, dict[str, Any]]:
@@ -61,11 +48,12 @@ def measure(family: str, text: str, count: int, failures: dict[str, str]) -> dic
             key = f"{name}, {family}"
             if key in failures:
                 continue
-            answer = ask(name, family, text)
-            if isinstance(answer, str):
-                failures[key] = answer
-            else:
+            path, lines = data_dir() / FAMILIES[family].file, data_dir() / "corpora" / f"{text}.txt"
+            try:
+                answer = process.ask("family_worker", name, path, lines, python=peers.PYTHON)
                 rounds.setdefault(name, []).append(answer)
+            except process.Failed as why:
+                failures[key] = str(why)
     truth = FAMILIES[family].truth
     if truth not in rounds:
         raise SystemExit(f"{truth} failed, and without it nothing is proven: {failures[f'{truth}, {family}']}")
@@ -83,7 +71,7 @@ def ratio(cells: dict[str, dict[str, Any]], regime: str) -> float | None:
 def table(family: str, by_text: dict[str, dict[str, dict[str, Any]]]) -> str:
     """Write the table of one family: MB/s, and how many times the best peer we are."""
     heads = [f"{LANGUAGES[text]}, {name}" for text in by_text for name in REGIMES.values()]
-    lines = [f"## {family}", "", report.row(["MB/s", *heads]), report.row(["---"] * (len(heads) + 1))]
+    rows = []
     for name in FAMILIES[family].libraries:
         cells = [by_text[text].get(name, {}) for text in by_text]
         shown = [
@@ -91,10 +79,10 @@ def table(family: str, by_text: dict[str, dict[str, dict[str, Any]]]) -> str:
             for cell in cells
             for regime in REGIMES
         ]
-        lines.append(report.row([name, *shown]))
+        rows.append([name, *shown])
     ratios = [ratio(cells, regime) for cells in by_text.values() for regime in REGIMES]
-    lines.append(report.row(["tokd / best peer", *("" if one is None else f"{one:.1f}" for one in ratios)]))
-    return "\n".join(lines)
+    rows.append(["tokd / best peer", *("" if one is None else f"{one:.1f}" for one in ratios)])
+    return "\n".join([f"## {family}", "", *report.table(["MB/s", *heads], rows)])
 
 
 def main(*, short: bool) -> int:
@@ -111,8 +99,6 @@ def main(*, short: bool) -> int:
     document = {"machine": machine.describe(), "results": results, "failures": failures}
     text = "\n\n".join(table(family, by_text) for family, by_text in results.items())
     left_out = "".join(f"\n{name} is left out: {why}" for name, why in failures.items())
-    if not short:
-        report.write("families", document, text + left_out)
-    print(text + left_out)
+    report.tell("families", document, text + left_out, short=short)
     ours = [by_text.get(report.OURS, {}) for texts in results.values() for by_text in texts.values()]
     return int(any(not cell or cell.get("unequal") for cell in ours))

@@ -1,7 +1,7 @@
 """Write token files with a peer's own writer, or read ours with its own reader; run in the peers' environment.
 
-``python -m benchmarks.format_peer write FORMAT EXAMPLES OUT SOURCE`` and ``... read FORMAT FOLDER``. Examples are
-Parquet with ``input_ids`` and perhaps ``labels``.
+``write FORMAT EXAMPLES OUT SOURCE`` and ``read FORMAT FOLDER`` are asked for. Examples are Parquet with ``input_ids``
+and perhaps ``labels``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import importlib.util
 import json
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.corpus_worker import megatron_file
 from benchmarks.corpus_worker import write as llmc_file
 
-VOCABULARY = 50257
 IGNORED = -100
 
 
@@ -47,13 +47,7 @@ def examples(path: Path, source: str) -> Examples:
 
 def write_megatron(rows: Examples, out: Path) -> None:
     """As ``tools/preprocess_data.py`` does."""
-    import torch
-    from megatron.core.datasets.indexed_dataset import DType, IndexedDatasetBuilder
-
-    builder = IndexedDatasetBuilder(str(out / "tokens-00000.bin"), dtype=DType.optimal_dtype(VOCABULARY))
-    for row in rows.ids:
-        builder.add_document(torch.from_numpy(row.astype(np.int64)), [len(row)])
-    builder.finalize(str(out / "tokens-00000.idx"))
+    megatron_file(out / "tokens-00000", rows.ids)
 
 
 def write_ds(rows: Examples, out: Path) -> None:
@@ -205,26 +199,20 @@ def read_nanogpt(folder: Path) -> Iterable[Any]:
     return [np.memmap(folder / "train.bin", np.uint16, "r")]
 
 
-WRITERS: dict[str, Callable[[Examples, Path], None]] = {
-    "megatron": write_megatron,
-    "ds": write_ds,
-    "mds": write_mds,
-    "litdata": write_litdata,
-    "nanogpt": write_nanogpt,
-    "llmc": write_llmc,
-    "memmap": write_memmap,
-}
-READERS: dict[str, Callable[[Path], Iterable[Any]]] = {
-    "megatron": read_megatron,
-    "ds": read_ds,
-    "mds": read_mds,
-    "litdata": read_litdata,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "nanogpt": read_nanogpt,
-    "llmc": read_llmc,
-    "memmap": read_memmap,
-}
+_WRITERS = (write_megatron, write_ds, write_mds, write_litdata, write_nanogpt, write_llmc, write_memmap)
+_READERS = (
+    read_megatron,
+    read_ds,
+    read_mds,
+    read_litdata,
+    read_nanogpt,
+    read_llmc,
+    read_memmap,
+    read_parquet,
+    read_arrow,
+)
+WRITERS = {one.__name__.removeprefix("write_"): one for one in _WRITERS}
+READERS = {one.__name__.removeprefix("read_"): one for one in _READERS}
 
 
 def digest(rows: Iterable[Any]) -> dict[str, Any]:
@@ -244,14 +232,9 @@ def agreement(found: dict[str, Any], rows: list[Any]) -> str:
     return "equal" if digest([ids[: found["tokens"]]]) == found else "unequal"
 
 
-def main() -> None:
-    """Write or read."""
-    what, name, *paths = sys.argv[1:]
-    if what == "write":
-        WRITERS[name](examples(Path(paths[0]), paths[2]), Path(paths[1]))
-    else:
-        print(json.dumps(digest(READERS[name](Path(paths[0])))))
-
-
-if __name__ == "__main__":
-    main()
+def work(what: str, name: str, *paths: str) -> dict[str, Any]:
+    """Write, or read and say what was read."""
+    if what == "read":
+        return digest(READERS[name](Path(paths[0])))
+    WRITERS[name](examples(Path(paths[0]), paths[2]), Path(paths[1]))
+    return {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import zstandard
 
-from benchmarks import format_peer, machine, peers, report
+from benchmarks import format_peer, machine, peers, process, report
 from benchmarks.corpora import data_dir
 from tokenizer_core import LayoutName, Tokenizer, encode_corpus
 from tokenizer_core.token_files.layouts import LAYOUTS
@@ -56,14 +55,13 @@ def corpus(folder: Path) -> dict[str, Path]:
     return found
 
 
-def run(layout: LayoutName, what: str, *paths: Path) -> str | None:
+def run(layout: LayoutName, what: str, *paths: Path) -> Any:
     """Let a peer write or read in its own environment; ``None`` if it fails."""
-    command = [str(peers.writer(PEERS[layout])), "-m", "benchmarks.format_peer", what, layout, *map(str, paths)]
-    done = subprocess.run(command, env=peers.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"{PEERS[layout]}: {done.stderr[-400:]}", file=sys.stderr)
+    try:
+        return process.ask("format_peer", what, layout, *paths, python=peers.writer(PEERS[layout]))
+    except process.Failed as why:
+        print(f"{PEERS[layout]}: {why}", file=sys.stderr)
         return None
-    return done.stdout
 
 
 def content(path: Path) -> bytes:
@@ -100,8 +98,14 @@ def verdicts(layout: LayoutName, what: str, folder: Path, source: Path, tokenize
             written = f"unequal: {', '.join(unequal)}" if unequal else "equal"
     told = run(layout, "read", ours)
     ids = [row.values.to_numpy() for row in pq.read_table(examples).column("input_ids")]
-    read = "failed" if told is None else format_peer.agreement(json.loads(told.splitlines()[-1]), ids)
+    read = "failed" if told is None else format_peer.agreement(told, ids)
     return {"format": layout, "of": what, "peer": PEERS[layout], "written": written, "read": read}
+
+
+def table(document: dict[str, Any]) -> str:
+    """Write the result as Markdown."""
+    head = ["format", "of", "peer", "files beside its writer's", "tokens through its reader"]
+    return "\n".join(report.table(head, (one.values() for one in document["results"])))
 
 
 def main(*, short: bool) -> int:
@@ -115,12 +119,8 @@ def main(*, short: bool) -> int:
         results = [
             verdicts(layout, what, folder, source, tokenizer) for layout in PEERS for what, source in sources.items()
         ]
-    head = ["format", "of", "peer", "files beside its writer's", "tokens through its reader"]
-    rows = [report.row([one[key] for key in ("format", "of", "peer", "written", "read")]) for one in results]
-    text = "\n".join([report.row(head), report.row(["---"] * len(head)), *rows])
-    if not short:
-        report.write("formats", {"machine": machine.describe(), "results": results}, text)
-    print(text)
+    document = {"machine": machine.describe(), "results": results}
+    report.tell("formats", document, table(document), short=short)
     return int(
         any(one["written"] not in ("equal", "no writer of its own") or one["read"] != "equal" for one in results)
     )

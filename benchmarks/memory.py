@@ -10,7 +10,6 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,34 +34,33 @@ def distinct_text(rng: random.Random, size: int) -> str:
     return "".join(letters)
 
 
-async def send(port: int, texts: Iterator[str], connections: int) -> None:
-    """Send texts to ``/encode``, one after the other on each connection."""
-
-    async def one_connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
-        for text in texts:
-            body = json.dumps({"text": text}, ensure_ascii=False).encode()
-            if not await load.ask(reader, writer, load.request("/encode", body)):
-                raise SystemExit("the server answered with an error: nothing is shown")
-        writer.close()
-
-    await asyncio.gather(*(one_connection() for _ in range(connections)))
+def send(rng: random.Random, port: int, sizes: list[int], connections: int) -> None:
+    """Send texts of these sizes to ``/encode``."""
+    texts = (json.dumps({"text": distinct_text(rng, size)}, ensure_ascii=False) for size in sizes)
+    requests = (load.request("/encode", text.encode()) for text in texts)
+    caller = asyncio.run(load.looped(port, requests, connections))
+    if caller.times.keys() != {200} or caller.errors:
+        raise SystemExit("the server answered with an error: nothing is shown")
 
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     on = document["machine"]
     points = document["points"]
-    lines = [
+    heading = (
         f"Resident MB of one server process with {servers.VOCABULARY} after so many distinct requests to `/encode`,"
         f" each with new words: {document['small']:,} of 200 characters, {document['large']} of 100,000 and {AT_ONCE}"
-        f" of a million at once a stretch; {on['cpu']}, Python {on['python']}.",
-        "",
-        report.row(["requests", *(f"{count:,}" for count, _ in points)]),
-        report.row(["---"] * (len(points) + 1)),
-        report.row(["MB", *(f"{megabytes:.0f}" for _, megabytes in points)]),
-    ]
-    return "\n".join(lines)
+        f" of a million at once a stretch; {on['cpu']}, Python {on['python']}."
+    )
+    head = ["requests", *(f"{count:,}" for count, _ in points)]
+    return "\n".join([heading, "", *report.table(head, [["MB", *(f"{megabytes:.0f}" for _, megabytes in points)]])])
+
+
+def draw(points: list[tuple[int, float]]) -> str:
+    """Draw the memory."""
+    across = chart.Axis.over("requests", [count for count, _ in points])
+    up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
+    return chart.lines("Memory after distinct requests", across, up, {"": points})
 
 
 def main(*, short: bool) -> int:
@@ -75,17 +73,10 @@ def main(*, short: bool) -> int:
             points = [(0, server.resident())]
             for number in range(STRETCHES):
                 print(f"stretch {number + 1} of {STRETCHES}", file=sys.stderr)
-                sizes = [200] * small + [100_000] * large
-                asyncio.run(send(server.port, (distinct_text(rng, size) for size in sizes), CONNECTIONS))
-                asyncio.run(send(server.port, (distinct_text(rng, 1_000_000) for _ in range(AT_ONCE)), AT_ONCE))
+                send(rng, server.port, [200] * small + [100_000] * large, CONNECTIONS)
+                send(rng, server.port, [1_000_000] * AT_ONCE, AT_ONCE)
                 points.append(((number + 1) * (small + large + AT_ONCE), server.resident()))
     document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
-    text = table(document)
-    if not short:
-        across = chart.Axis.over("requests", [count for count, _ in points])
-        up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
-        drawn = chart.lines("Memory after distinct requests", across, up, {"": points})
-        report.write("memory", document, text, drawn)
-    print(text)
+    report.tell("memory", document, table(document), short=short, draw=lambda: draw(points))
     halfway, last = points[STRETCHES // 2][1], points[-1][1]
     return int(not short and last > 1.1 * halfway)

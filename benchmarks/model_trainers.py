@@ -1,9 +1,8 @@
-"""Train WordPiece, Unigram or SentencePiece's BPE in this fresh process; print one JSON line.
+"""Train WordPiece, Unigram or SentencePiece's BPE in this fresh process, in the peers' own environment.
 
-Run by ``benchmarks.models`` in the peers' own environment, as ``python -m benchmarks.model_trainers train MODEL TRAINER
-CORPUS VOCAB_SIZE OUTPUT [FIRST]`` and ``... score MODEL OUTPUT TEXT``. Nobody rewrites the text, and all have the same
-words. ``OUTPUT`` is a JSON object with ``entries``, a pair of text and score each, and ``merges``; ``FIRST`` is that of
-another trainer, whose alphabet gets the first ids.
+``train MODEL TRAINER CORPUS VOCAB_SIZE OUTPUT [FIRST]`` and ``score MODEL OUTPUT TEXT`` are asked for. Nobody rewrites
+the text, and all have the same words. ``OUTPUT`` is a JSON object with ``entries``, a pair of text and score each, and
+``merges``; ``FIRST`` is that of another trainer, whose alphabet gets the first ids.
 """
 
 from __future__ import annotations
@@ -11,16 +10,12 @@ from __future__ import annotations
 import io
 import json
 import math
-import sys
-import time
 from collections.abc import Callable, Iterator
-from importlib import import_module, metadata
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine
-from benchmarks.trainers import SEPARATOR, documents
+from benchmarks.trainers import SEPARATOR, documents, measured
 
 UNK = "<unk>"
 Found = dict[str, list[Any]]
@@ -181,27 +176,14 @@ def merges(found: Found) -> Iterator[tuple[str, str]]:
             yield parts[0], parts[1]
 
 
-def main() -> None:
+def work(command: str, model: str, *rest: str) -> dict[str, Any]:
     """Train once, or score."""
-    command, model, *rest = sys.argv[1:]
     if command == "score":
-        print(json.dumps(score(model, json.loads(Path(rest[0]).read_text("utf-8")), Path(rest[1]))))
-        return
+        return score(model, json.loads(Path(rest[0]).read_text("utf-8")), Path(rest[1]))
     name, path, vocab_size, output, *other = rest
     first = [text for one in other for text in alphabet(json.loads(Path(one).read_text("utf-8")))]
     train, listed = MODELS[model][name]
-    import_module("tokenizer_core" if name == "tokd" else name)
-    start, cpu = time.perf_counter(), time.process_time()
-    answer = train(Path(path), int(vocab_size), first)
-    line = {
-        "seconds": time.perf_counter() - start,
-        "cpu_seconds": time.process_time() - cpu,
-        "megabytes": machine.memory(),
-        "version": "this" if name == "tokd" else metadata.version(name),
-    }
+    module, package = ("tokenizer_core", None) if name == "tokd" else (name, name)
+    answer, line = measured(module, package, lambda: train(Path(path), int(vocab_size), first))
     Path(output).write_text(json.dumps(listed(answer), ensure_ascii=False), "utf-8")
-    print(json.dumps(line))
-
-
-if __name__ == "__main__":
-    main()
+    return line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from benchmarks import machine, peers, report
 from benchmarks.corpora import data_dir
 from benchmarks.model_trainers import MODELS
-from benchmarks.train import mixed
+from benchmarks.train import fastest, mixed, run
 from benchmarks.trainers import SEPARATOR
 
 SIZES = {"english": 32_000, "ja": 32_000, "20 MB": 32_000, "200 MB": 32_000}
@@ -42,35 +41,16 @@ def write_corpora(folder: Path, names: tuple[str, ...]) -> None:
             (folder / f"{name}.{end}").write_text(SEPARATOR.join(kept), encoding="utf-8", newline="")
 
 
-def run(limit: int, *arguments: str) -> dict[str, Any]:
-    """Run ``benchmarks.model_trainers`` in a fresh process for at most ``limit`` seconds."""
-    command = [str(peers.PYTHON), "-m", "benchmarks.model_trainers", *arguments]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=peers.environment(), check=False, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return {"failure": f"over {limit} s"}
-    if done.returncode != 0:
-        return {"failure": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    line: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return line
-
-
 def measure(folder: Path, model: str, corpus: str, rounds: int) -> dict[str, dict[str, Any]]:
     """Run all trainers of a model in turn, and keep the fastest run of each, with what its result is worth."""
-    best: dict[str, dict[str, Any]] = {}
     ours = folder / "tokd.json"
-    for _ in range(rounds):
-        for name in MODELS[model]:
-            if "failure" in best.get(name, {}):
-                continue
-            output = folder / f"{name}.json"
-            first = [str(ours)] if model == "WordPiece" and name != "tokd" else []
-            text, size = str(folder / f"{corpus}.txt"), str(SIZES[corpus])
-            line = run(LIMITS[corpus], "train", model, name, text, size, str(output), *first)
-            if "failure" in line or name not in best or line["seconds"] < best[name]["seconds"]:
-                best[name] = line
+
+    def train(name: str) -> dict[str, Any]:
+        first = [ours] if model == "WordPiece" and name != "tokd" else []
+        where = folder / f"{corpus}.txt", SIZES[corpus], folder / f"{name}.json"
+        return run(LIMITS[corpus], "model_trainers", "train", model, name, *where, *first)
+
+    best = fastest(MODELS[model], rounds, train)
     for name, line in best.items():
         if "failure" in line:
             continue
@@ -80,7 +60,7 @@ def measure(folder: Path, model: str, corpus: str, rounds: int) -> dict[str, dic
             texts = [[text for text, _ in json.loads(path.read_text("utf-8"))["entries"]] for path in (ours, output)]
             line["equal"] = texts[0] == texts[1]
         else:
-            line |= run(LIMITS[corpus], "score", model, str(output), str(folder / f"{corpus}.held"))
+            line |= run(LIMITS[corpus], "model_trainers", "score", model, output, folder / f"{corpus}.held")
     return best
 
 
@@ -98,21 +78,20 @@ def shown(line: dict[str, Any], ours: dict[str, Any]) -> list[str]:
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on = document["machine"]
     lines = [
         f"Wall seconds / processor seconds / peak MB of the process, the fastest of {document['rounds']} runs in turn"
-        f" (of one on {' and '.join(ONCE)}), each in a fresh process; {on['cores']} cores of"
-        f" {on['cpu']}, Python {on['python']}.",
+        f" (of one on {' and '.join(ONCE)}), each in a fresh process; "
+        f"{report.on(document)}.",
         "Results: tokens of held-out text (tokd's, divided by these), and the mean log-likelihood of a character.",
         "",
-        report.row(["model", "corpus, entries", "trainer", "cost", "entries made", "result"]),
-        report.row(["---"] * 6),
     ]
-    for case, cells in document["results"].items():
-        model, _, corpus = case.partition(": ")
-        for name, line in cells.items():
-            lines.append(report.row([model, corpus, name, *shown(line, cells["tokd"])]))
-    return "\n".join(lines)
+    rows = (
+        [*case.split(": "), name, *shown(line, cells["tokd"])]
+        for case, cells in document["results"].items()
+        for name, line in cells.items()
+    )
+    head = ["model", "corpus, entries", "trainer", "cost", "entries made", "result"]
+    return "\n".join([*lines, *report.table(head, rows)])
 
 
 def main(*, short: bool) -> int:
@@ -130,10 +109,7 @@ def main(*, short: bool) -> int:
                 cells = measure(folder, model, corpus, 1 if corpus in ONCE else rounds)
                 results[f"{model}: {corpus}, {SIZES[corpus]:,}"] = cells
     document = {"machine": machine.describe(), "rounds": rounds, "results": results}
-    text = table(document)
-    if not short:
-        report.write("models", document, text)
-    print(text)
+    report.tell("models", document, table(document), short=short)
     return int(any(map(is_worse, results.values())))
 
 

@@ -1,4 +1,7 @@
-"""How each library opens a vocabulary from files at hand, without a download.
+"""tokd and its peers behind one shape: each opens a vocabulary from files at hand, without a download.
+
+Every entry hands out what the library itself hands out: turning its answer into something else is not timed. Each
+tries every vocabulary; one that does not open it is left out and named with its own words.
 
 Nothing heavy is imported before a contender is opened, since that is measured too.
 """
@@ -12,7 +15,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.patterns import PATTERNS, SPECIAL_TOKENS
+# The public patterns and special tokens, as tiktoken 0.14 has them inside functions that download.
+SPECIAL_TOKENS = {
+    "cl100k_base": {"<|endoftext|>": 100257},
+    "o200k_base": {"<|endoftext|>": 199999},
+    "gpt2": {"<|endoftext|>": 50256},
+}
+
+CASE_ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+PATTERNS = {
+    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+    "cl100k_base": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    "o200k_base": "|".join(
+        (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + CASE_ENDINGS,
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + CASE_ENDINGS,
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        )
+    ),
+}
 
 
 def same(answer: Any) -> Any:
@@ -42,7 +68,7 @@ class Encoder:
     """
 
     encode: Callable[[str], Any]
-    count: Callable[[str], int]
+    count: Callable[[str], int] | None = None
     ids_of: Callable[[Any], Any] = same
     given: Callable[[Any], Any] = same
     batch: Callable[[Sequence[str]], Any] | None = None
@@ -285,3 +311,38 @@ def open_tokie(vocabulary: str, files: Files) -> Encoder:
         spans_of=lambda answer: answer.offsets,
         in_bytes=True,
     )
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One library: what pip and Python call it, what its ``encode`` returns, and how it opens a vocabulary.
+
+    ``kernel`` is the path of tokd's kernel that it is held to.
+    """
+
+    package: str | None
+    module: str
+    returns: str
+    open: Callable[[str, Files], Encoder]
+    kernel: str = ""
+
+
+CONTENDERS = {
+    "tokd": Contender(None, "tokenizer_core", "numpy", open_tokd),
+    "tokd, portable": Contender(None, "tokenizer_core", "numpy", open_tokd, kernel="portable"),
+    "tiktoken": Contender("tiktoken", "tiktoken", "list", open_tiktoken),
+    "tokenizers": Contender("tokenizers", "tokenizers", "object", open_tokenizers),
+    "gigatoken": Contender("gigatoken", "gigatoken", "numpy", open_gigatoken),
+    "fastokens": Contender("fastokens", "fastokens", "object", open_fastokens),
+    "quicktok": Contender("quicktok-v1", "quicktok", "list", open_quicktok),
+    "rs-bpe": Contender("rs-bpe", "rs_bpe.bpe", "list", open_rs_bpe),
+    "splintr": Contender("splintr-rs", "splintr", "bytes", open_splintr),
+    "tokie": Contender("tokie", "tokie", "object", open_tokie),
+}
+"""Every contender; ``tiktoken`` is the truth that the others' ids are held against."""
+
+OPENINGS = {
+    **{name: one for name, one in CONTENDERS.items() if not one.kernel},
+    "tokd, an artifact": Contender(None, "tokenizer_core", "numpy", open_artifact),
+}
+"""What start-up and memory are measured of: also an artifact, whose hashes are verified."""

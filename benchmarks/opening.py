@@ -1,4 +1,4 @@
-"""Open one contender in this fresh process and encode one text; print one JSON line about time and memory.
+"""Open one contender in this fresh process and encode one text: time and memory.
 
 Nothing is imported here that the contender may not need, and the text is read after opening.
 """
@@ -6,21 +6,18 @@ Nothing is imported here that the contender may not need, and the text is read a
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
 import time
 from array import array
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any
 
 from benchmarks import machine
-from benchmarks.contenders import OPENINGS
-from benchmarks.openers import Files
+from benchmarks.openers import OPENINGS, Files
 
 
-def main() -> None:
-    """Measure ``CONTENDER VOCABULARY VOCABS CONVERTED TEXT BYTES``."""
-    name, vocabulary, vocabs, converted, path, size = sys.argv[1:]
+def work(name: str, vocabulary: str, vocabs: str, converted: str, path: str, size: str) -> dict[str, Any]:
+    """Measure one contender."""
     contender, files = OPENINGS[name], Files(Path(vocabs), Path(converted))
     started = time.perf_counter()
     import_module(contender.module)
@@ -35,7 +32,7 @@ def main() -> None:
     answer = encoder.encode(text)
     encoded_peak = machine.memory()
     ids = array("I", encoder.ids_of(answer))
-    line = {
+    return {
         "version": metadata.version(contender.package) if contender.package else None,
         "proof": hashlib.sha256(ids.tobytes()).hexdigest(),
         "figures": {
@@ -47,8 +44,3 @@ def main() -> None:
             "memory after 2 MB": encoded_peak,
         },
     }
-    print(json.dumps(line))
-
-
-if __name__ == "__main__":
-    main()

@@ -7,8 +7,6 @@ Every answer has to be 200, 429 or 503; refusals come soon, small requests do no
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,13 +14,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import machine, overload_client, report, servers
-from benchmarks.corpora import ROOT
+from benchmarks import chat_worker, load, machine, report, servers
+from benchmarks.corpora import data_dir
+from benchmarks.load import Client, percentile
 
 FOLD = 16
 SECONDS, SHORT_SECONDS = 60, 10
 MEASURED_SECONDS = 3
 SMALL_PER_SECOND = 100
+SMALL_CHARACTERS = 200
+LARGE = "seven times 40 chats of 12 messages to be counted, and once a text of 1 MB"
+TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 
 MOST_REFUSED_MS = 100.0
 MOST_SMALL_MS = 50.0
@@ -30,33 +32,35 @@ MOST_GROWTH = 1.1
 """Of memory from the first half of the overload to its second half."""
 
 
-class Client:
-    """A client in a process of its own, so that the times of small requests are none of the other's."""
-
-    def __init__(self, port: int, kind: str, seconds: float, per_second: float = 0) -> None:
-        command = [sys.executable, "-m", "benchmarks.overload_client", str(port), kind, str(seconds), str(per_second)]
-        # A pipe would be full before it is read.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = subprocess.Popen(command, stdout=self._said, cwd=ROOT)
-
-    def result(self) -> dict[str, Any]:
-        """Return what it says at its end."""
-        if self.process.wait():
-            raise SystemExit("a client failed: nothing is shown")
-        with self._said as said:
-            said.seek(0)
-            found: dict[str, Any] = json.load(said)
-            return found
+def large_bodies(corpus: str) -> list[dict[str, Any]]:
+    """Make bodies for ``/count`` that need a thread, ``LARGE``."""
+    found: list[dict[str, Any]] = []
+    for at in range(8):
+        own = corpus[at * 30_000 :]
+        chats = [chat_worker.chat(own[each * 960 :], 12, 960) for each in range(40)]
+        found.append({"text": own[:1_000_000]} if at == 7 else {"messages": chats})
+    return found
 
 
-def overload(server: servers.Server, seconds: float) -> dict[str, Any]:
+def small_bodies(corpus: str) -> list[dict[str, str]]:
+    """Make bodies for ``/encode`` that are answered at once."""
+    return [{"text": corpus[at * 1000 :][:SMALL_CHARACTERS]} for at in range(64)]
+
+
+def overload(server: servers.Server, folder: Path, seconds: float) -> dict[str, Any]:
     """Measure what a server can do, ask for many times that, and tell what came back."""
-    most = Client(server.port, "large", MEASURED_SECONDS).result()["per_second"]
+    corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
+    large = load.write_bodies(folder / "large.jsonl", large_bodies(corpus))
+    small = load.write_bodies(folder / "small.jsonl", small_bodies(corpus))
+    before = Client(server.port, "/count", large, MEASURED_SECONDS).load(MEASURED_SECONDS)
+    if before["errors"]:
+        raise SystemExit("the server refused some before it was overloaded")
+    most = before["per_second"]
     resident = []
     began = time.perf_counter()
     clients = {
-        "large": Client(server.port, "large", seconds, FOLD * most),
-        "small": Client(server.port, "small", seconds, SMALL_PER_SECOND),
+        "large": Client(server.port, "/count", large, seconds, load.MAX_CONNECTIONS, FOLD * most),
+        "small": Client(server.port, "/encode", small, seconds, load.MAX_CONNECTIONS, SMALL_PER_SECOND),
     }
     while any(client.process.poll() is None for client in clients.values()):
         resident.append(server.resident())
@@ -82,12 +86,6 @@ def summary(found: dict[str, Any]) -> dict[str, Any]:
         "large_p99_ms": percentile(large["times"].get("200", []), 99),
         "resident": [max(found["resident"][:half]), max(found["resident"][half:])],
     }
-
-
-def percentile(times: list[float], percent: int) -> float:
-    """Return a percentile; infinite if there are none."""
-    ordered = sorted(times)
-    return ordered[len(ordered) * percent // 100] if ordered else float("inf")
 
 
 def wrong(figures: dict[str, Any]) -> list[str]:
@@ -126,12 +124,10 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"One server process with {servers.VOCABULARY} that is sent {FOLD} times what it can do for"
-            f" {document['seconds']} seconds: {overload_client.LARGE}; beside them {SMALL_PER_SECOND}"
+            f" {document['seconds']} seconds: {LARGE}; beside them {SMALL_PER_SECOND}"
             f" small requests a second. Server and client on {on['cores']} cores of {on['cpu']}.",
             "",
-            report.row(["", ""]),
-            report.row(["---", "---"]),
-            *map(report.row, rows),
+            *report.table(["", ""], rows),
         ]
     )
 
@@ -144,14 +140,11 @@ def main(*, short: bool) -> int:
     """Measure, write ``results/overload.json`` and ``.md``, print the table; fail where a bound does not hold."""
     seconds = SHORT_SECONDS if short else SECONDS
     with tempfile.TemporaryDirectory() as name:
-        artifact = servers.make_artifact(Path(name), template=overload_client.TEMPLATE)
+        artifact = servers.make_artifact(Path(name), template=TEMPLATE)
         with servers.running("tokd", artifact, None, ("--worker", "false")) as server:
-            figures = summary(overload(server, seconds))
+            figures = summary(overload(server, Path(name), seconds))
     document = {"machine": machine.describe(), "seconds": seconds, "figures": figures}
-    text = table(document)
-    if not short:
-        report.write("overload", document, text)
-    print(text)
+    report.tell("overload", document, table(document), short=short)
     for what in wrong(figures):
         print(what, file=sys.stderr)
     return int(bool(wrong(figures)))

@@ -7,8 +7,6 @@ with labels and positions (``Packs``).
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import machine, peers, report
+from benchmarks import machine, peers, process, report
 from tokenizer_core import Packs, TokenRows, plan_packs
 
 LENGTHS = (4096, 8192)
@@ -72,9 +70,7 @@ def theirs(sizes: npt.NDArray[np.int64], length: int, folder: Path) -> dict[str,
     """Let TRL pack the same rows in its own environment."""
     lengths = folder / f"{length}.npy"
     np.save(lengths, sizes)
-    command = [str(peers.writer("trl")), "-m", "benchmarks.packing_peer", str(lengths), str(length)]
-    done = subprocess.run(command, env=peers.environment(), stdout=subprocess.PIPE, text=True, check=True)
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    told = process.require("packing_peer", lengths, length, python=peers.writer("trl"))
     full = told["tokens"] / (told["packs"] * length)
     facts = {"length": length, "rows": len(sizes), "packs": told["packs"], "full": full}
     return {"program": f"TRL {told['version']}, `pack_dataset`", "seconds": told["seconds"], **facts}
@@ -82,18 +78,14 @@ def theirs(sizes: npt.NDArray[np.int64], length: int, folder: Path) -> dict[str,
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on = document["machine"]
     lines = [
         f"Rows of log-normal length (median {MEDIAN} tokens) into packs, best-fit decreasing; the best of"
-        f" {document['rounds']}, of TRL one; {on['cores']} cores of {on['cpu']}, Python {on['python']}.",
+        f" {document['rounds']}, of TRL one; {report.on(document)}.",
         "",
-        report.row(["length", "rows", "program", "seconds", "packs", "full"]),
-        report.row(["---"] * 6),
     ]
-    for one in document["results"]:
-        counts = [f"{one['length']:,}", f"{one['rows']:,}", one["program"], f"{one['seconds']:.3f}"]
-        lines.append(report.row([*counts, f"{one['packs']:,}", f"{one['full']:.3%}"]))
-    return "\n".join(lines)
+    shown = {"length": ",", "rows": ",", "program": "", "seconds": ".3f", "packs": ",", "full": ".3%"}
+    rows = ([format(one[name], how) for name, how in shown.items()] for one in document["results"])
+    return "\n".join([*lines, *report.table(list(shown), rows)])
 
 
 def main(*, short: bool) -> int:
@@ -107,9 +99,6 @@ def main(*, short: bool) -> int:
             print(f"{count} rows, packs of {length}", file=sys.stderr)
             results += [*ours(sizes, length, rounds), theirs(sizes, length, Path(name))]
     document = {"machine": machine.describe(), "rounds": rounds, "results": results}
-    text = table(document)
-    if not short:
-        report.write("packing", document, text)
-    print(text)
+    report.tell("packing", document, table(document), short=short)
     plans = [one for one in results if one["program"] == "tokd, the plan"]
     return int(not short and any(one["seconds"] > GOAL_SECONDS or one["full"] < GOAL_FULL for one in plans))

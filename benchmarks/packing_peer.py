@@ -1,23 +1,22 @@
-"""Pack rows with TRL; run in its own environment: ``python -m benchmarks.packing_peer LENGTHS LENGTH``."""
+"""Pack rows with TRL; run in its own environment."""
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
 
 
-def main() -> None:
-    """Pack rows of these lengths, and print what came of it."""
+def work(lengths_file: str, most: str) -> dict[str, Any]:
+    """Pack rows of the lengths in a file."""
     import pyarrow as pa
     import trl
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    sizes, length = np.load(sys.argv[1]), int(sys.argv[2])
+    sizes, length = np.load(lengths_file), int(most)
     offsets = np.concatenate([np.zeros(1, np.int64), sizes.cumsum()]).astype(np.int32)
     ids = pa.ListArray.from_arrays(offsets, pa.array(np.zeros(offsets[-1], np.int32)))
     rows = Dataset(pa.table({"input_ids": ids}))
@@ -27,9 +26,4 @@ def main() -> None:
         seconds = time.perf_counter() - start
         lengths = packed.data.column("seq_lengths")
         tokens = sum(int(np.asarray(chunk.values).sum()) for chunk in lengths.chunks)
-    told = {"version": trl.__version__, "seconds": seconds, "packs": len(packed), "tokens": tokens}
-    print(json.dumps(told))
-
-
-if __name__ == "__main__":
-    main()
+    return {"version": trl.__version__, "seconds": seconds, "packs": len(packed), "tokens": tokens}

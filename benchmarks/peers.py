@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.contenders import CONTENDERS
-from benchmarks.corpora import ROOT
-from benchmarks.family_openers import LIBRARIES
+from benchmarks.family_worker import LIBRARIES
+from benchmarks.openers import CONTENDERS
+from benchmarks.process import ROOT
 from benchmarks.trainers import TRAINERS
 
 PEERS = ROOT / "benchmarks" / ".peers"
@@ -59,10 +58,8 @@ def pip_install(*packages: str, python: Path = PYTHON) -> bool:
 
 def prepare() -> None:
     """Make the environment; a peer that does not install is left out and named."""
-    packages = {
-        one.package for table in (CONTENDERS, TRAINERS, LIBRARIES) for one in table.values() if one.package is not None
-    }
-    wanted = sorted({*packages, *SERVERS, *CHATS})
+    packages = {one.package for table in (CONTENDERS, TRAINERS) for one in table.values() if one.package is not None}
+    wanted = sorted({*packages, *LIBRARIES, *SERVERS, *CHATS} - {"tokd"})
     done = PEERS / "installed"
     if done.exists() and done.read_text(encoding="utf-8").split() == wanted:
         return
@@ -74,8 +71,3 @@ def prepare() -> None:
         if not pip_install(package):
             print(f"{package} does not install here: left out", file=sys.stderr)
     done.write_text("\n".join(wanted), encoding="utf-8")
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a child, with this project importable."""
-    return {**os.environ, "PYTHONPATH": str(ROOT)}

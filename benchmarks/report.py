@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.corpora import ROOT
+from benchmarks.process import ROOT
 
 KIND = machine.kind()
 RESULTS = ROOT / "benchmarks" / "results" / KIND
@@ -27,6 +27,23 @@ def summary(seconds: list[float], size: int, calls: int) -> dict[str, Any]:
 def row(cells: Iterable[str]) -> str:
     """Write one row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
+
+
+def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Write a Markdown table."""
+    return [row(head), row(["---"] * len(head)), *map(row, rows)]
+
+
+def on(document: dict[str, Any]) -> str:
+    """Name the machine of a result."""
+    return "{cores} cores of {cpu}, Python {python}".format(**document["machine"])
+
+
+def tell(name: str, document: dict[str, Any], text: str, *, short: bool, draw: Callable[[], str] | None = None) -> None:
+    """Print a result; keep it, if it is of the whole benchmark."""
+    if not short:
+        write(name, document, text, draw and draw())
+    print(text)
 
 
 def write(name: str, document: dict[str, Any], text: str, drawn: str | None = None) -> None:

@@ -7,8 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -16,19 +16,15 @@ from pathlib import Path
 import httpx
 
 from benchmarks import peers
-from benchmarks.corpora import ROOT, data_dir
-from benchmarks.patterns import SPECIAL_TOKENS
+from benchmarks.corpora import data_dir
+from benchmarks.openers import SPECIAL_TOKENS
+from benchmarks.process import ROOT
 
 VOCABULARY = "cl100k_base"
 """All servers have it; ours is an artifact of this name, which smg opens too."""
 
 JSON = {"content-type": "application/json"}
 _TOKD = "from service.cli import main; raise SystemExit(main())"
-
-
-def _uvicorn(app: str, port: int) -> list[str]:
-    options = ["--port", str(port), "--log-level", "warning", "--no-access-log", "--loop", "uvloop"]
-    return [sys.executable, "-m", "uvicorn", f"benchmarks.{app}", "--http", "httptools", *options]
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,12 @@ class ServerKind:
     path: str
     body: Callable[[str], dict[str, str]]
     ids: str = "ids"
+
+
+def _by_hand(shown: Callable[[], str], app: str) -> ServerKind:
+    options = ["--http", "httptools", "--log-level", "warning", "--no-access-log", "--loop", "uvloop"]
+    command = [sys.executable, "-m", "uvicorn", f"benchmarks.{app}", *options, "--port"]
+    return ServerKind(shown, lambda port, _: [*command, str(port)], "/encode", lambda text: {"text": text})
 
 
 def _smg_version() -> str:
@@ -71,18 +73,8 @@ SERVER_KINDS = {
         "/encode",
         lambda text: {"text": text, "special_tokens": "text"},
     ),
-    "bare": ServerKind(
-        lambda: "bare ASGI, our kernel",
-        lambda port, _: _uvicorn("bare_service:app", port),
-        "/encode",
-        lambda text: {"text": text},
-    ),
-    "lists": ServerKind(
-        lambda: "bare ASGI, our kernel, ids as a list",
-        lambda port, _: _uvicorn("bare_service:app_with_lists", port),
-        "/encode",
-        lambda text: {"text": text},
-    ),
+    "bare": _by_hand(lambda: "bare ASGI, our kernel", "bare_service:app"),
+    "lists": _by_hand(lambda: "bare ASGI, our kernel, ids as a list", "bare_service:app_with_lists"),
     "smg": ServerKind(
         lambda: f"smg {_smg_version()}",
         _start_smg,
@@ -90,12 +82,7 @@ SERVER_KINDS = {
         lambda text: {"model": VOCABULARY, "prompt": text},
         "tokens",
     ),
-    "plain": ServerKind(
-        lambda: f"FastAPI + pydantic + tiktoken {metadata.version('tiktoken')}",
-        lambda port, _: _uvicorn("plain_service:app", port),
-        "/encode",
-        lambda text: {"text": text},
-    ),
+    "plain": _by_hand(lambda: f"FastAPI + pydantic + tiktoken {metadata.version('tiktoken')}", "plain_service:app"),
 }
 
 
@@ -168,25 +155,30 @@ def running(name: str, artifact: Path, core: int | None, more: tuple[str, ...] =
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "BENCHMARK_ARTIFACT": str(artifact)}
     pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
     command = [*pin, *kind.start(port, artifact), *more]
-    with (artifact.parent / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, cwd=artifact.parent, stdout=log, stderr=log)
-    server = Server(kind, port, process)
-    try:
-        if not is_ready(server):
-            raise SystemExit(f"{name} did not become ready: {Path(log.name).read_text(encoding='utf-8')[-2000:]}")
+    with started(command, environment, artifact.parent / f"{name}.log") as process:
+        server = Server(kind, port, process)
+        wait_until_ready(process, lambda: server.ids("a"), artifact.parent / f"{name}.log", 60)
         yield server
+
+
+@contextmanager
+def started(command: list[str], environment: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program beside its log until it is no longer needed."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, env=environment, cwd=log.parent, stdout=file, stderr=file)
+    try:
+        yield process
     finally:
         process.terminate()
         process.wait()
 
 
-def is_ready(server: Server) -> bool:
-    """Ask until the server gives ids, or has given up."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and server.process.poll() is None:
-        try:
-            if server.ids("a"):
-                return True
-        except httpx.HTTPError:
-            time.sleep(0.05)
-    return False
+def wait_until_ready(process: subprocess.Popen[bytes], ask: Callable[[], object], log: Path, seconds: float) -> None:
+    """Ask until the answer is one; stop if the program has given up."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and process.poll() is None:
+        with suppress(httpx.HTTPError):
+            if ask():
+                return
+        time.sleep(0.05)
+    raise SystemExit(f"{log.stem} did not become ready: {log.read_text(encoding='utf-8')[-2000:]}")

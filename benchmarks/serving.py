@@ -5,10 +5,8 @@ The load generator sits on the other core. The answers of all are proven equal o
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -94,7 +92,9 @@ def load_once(server: Server, bodies: Path, seconds: int, core: int) -> Taken:
 
 
 def medians(rounds: list[Taken]) -> dict[str, float]:
-    """Return the median of every figure."""
+    """Return the median of every figure; refuse to show the speed of errors."""
+    if any(one.load["errors"] for one in rounds):
+        raise SystemExit("a server answered with errors under load: no speed is shown")
     return {
         "per_second": statistics.median(one.load["per_second"] for one in rounds),
         "p50_ms": statistics.median(one.load["p50_ms"] for one in rounds),
@@ -110,31 +110,24 @@ def measure(running: dict[str, Server], directory: Path, size: int, rounds: int,
     prove_equal(running, some)
     taken: dict[str, list[Taken]] = {name: [] for name in running}
     for name, server in running.items():
-        lines = [json.dumps(server.kind.body(text)) for text in some]
-        (directory / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        load.write_bodies(directory / f"{name}.jsonl", map(server.kind.body, some))
     for _ in range(rounds):
         for name, server in running.items():
             settle(running)
             taken[name].append(load_once(server, directory / f"{name}.jsonl", seconds, cores[-1]))
-    if any(one.load["errors"] for loads in taken.values() for one in loads):
-        raise SystemExit("a server answered with errors under load: no speed is shown")
     return {name: medians(loads) for name, loads in taken.items()}
 
 
 def measure_beside_large(server: Server, directory: Path, seconds: int) -> dict[str, float]:
     """Measure small requests, one after the other, while others loop very large ones."""
-    small, large = directory / "small.jsonl", directory / "large.jsonl"
-    small.write_text("\n".join(json.dumps(server.kind.body(text)) for text in texts(200)) + "\n", "utf-8")
+    small = load.write_bodies(directory / "small.jsonl", map(server.kind.body, texts(200)))
     corpus = (data_dir() / "corpora" / "english.txt").read_text(encoding="utf-8")
     document = (corpus * (LOOPED_CHARACTERS // len(corpus) + 1))[:LOOPED_CHARACTERS]
-    large.write_text(json.dumps(server.kind.body(document)) + "\n", encoding="utf-8")
+    large = load.write_bodies(directory / "large.jsonl", [server.kind.body(document)])
     port, path = server.port, server.kind.path
-    loopers = subprocess.Popen(load.raw(port, large, seconds + 2, LOOPERS, path), stdout=subprocess.PIPE)
-    try:
-        done = subprocess.run(load.raw(port, small, seconds, 1, path), check=True, capture_output=True, text=True)
-    finally:
-        looped = json.loads(loopers.communicate()[0])
-    seen: load.Load = json.loads(done.stdout)
+    loopers = load.Client(port, path, large, seconds + 2, LOOPERS)
+    seen = load.Client(port, path, small, seconds, 1).load(seconds)
+    looped = loopers.load(seconds + 2)
     if seen["errors"] or looped["errors"]:
         raise SystemExit("a server answered with errors under load: no latency is shown")
     return {"p50_ms": seen["p50_ms"], "p99_ms": seen["p99_ms"], "documents": looped["requests"]}
@@ -149,20 +142,21 @@ def table(document: dict[str, Any]) -> str:
         f" {document['generator']}; one worker on one core of {on['cpu']}, the load on another; medians of"
         f" {document['rounds']} rounds in turn; Python {on['python']}. Resident MB after all of it.",
         "",
-        report.row(["", *results, "MB"]),
-        report.row(["---"] * (len(results) + 2)),
     ]
-    for server, name in names.items():
-        shown = [shown(cells[server]) for cells in results.values()]
-        lines.append(report.row([name, *shown, f"{document['resident'][server]:.0f}"]))
-    for server, name in names.items():
-        if server != "tokd":
-            ratios = [_ratio(cells, server) for cells in results.values()]
-            lines.append(report.row([f"**tokd / {name}**", *ratios, ""]))
+    rows = [
+        [name, *(shown(cells[server]) for cells in results.values()), f"{document['resident'][server]:.0f}"]
+        for server, name in names.items()
+    ]
+    rows += [
+        [f"**tokd / {name}**", *(_ratio(cells, server) for cells in results.values()), ""]
+        for server, name in names.items()
+        if server != "tokd"
+    ]
     beside = document["beside_large"]
     return "\n".join(
         [
             *lines,
+            *report.table(["", *results, "MB"], rows),
             "",
             f"`/encode` of 200 characters while {LOOPERS} clients loop documents of 10 MB ({beside['documents']} were"
             f" answered), server and clients on {on['cores']} cores: p50 {beside['p50_ms']:.1f} ms,"
@@ -225,8 +219,5 @@ def main(*, short: bool) -> int:
         "resident": resident,
         "beside_large": beside_large,
     }
-    text = table(document)
-    if not short:
-        report.write("http", document, text, draw(document))
-    print(text)
+    report.tell("http", document, table(document), short=short, draw=lambda: draw(document))
     return 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import json
 import random
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import zstandard
 
 from benchmarks import machine, peers, report
 from benchmarks.corpora import data_dir
+from benchmarks.process import Failed, ask
 from benchmarks.trainers import SEPARATOR, TRAINERS
 from service.reports import chart
 
@@ -38,6 +38,11 @@ def mixed(limit: int) -> Iterator[str]:
                 size += len(text.encode())
                 if size >= limit:
                     return
+
+
+def write_mixed(path: Path, limit: int) -> None:
+    """Write the documents as one file of text."""
+    path.write_text(SEPARATOR.join(mixed(limit)), encoding="utf-8", newline="")
 
 
 def sentence_pairs() -> str:
@@ -66,7 +71,7 @@ def write_corpora(folder: Path, *, short: bool) -> dict[str, Path]:
         paths[name].write_text(text, encoding="utf-8", newline="")
     if not short:
         paths["200 MB"] = folder / "200.txt"
-        paths["200 MB"].write_text(SEPARATOR.join(mixed(1 << 40)), encoding="utf-8", newline="")
+        write_mixed(paths["200 MB"], 1 << 40)
     return paths
 
 
@@ -83,31 +88,31 @@ CASES = (
 SHORT = (("20 MB", 32_000), ("100,000 sentence pairs", 10_256), ("a million a", 4_000))
 
 
-def run(name: str, path: Path, vocab_size: int, limit: float) -> dict[str, Any]:
-    """Run one trainer in a fresh process."""
-    command = [str(peers.PYTHON), "-m", "benchmarks.trainers", name, str(path), str(vocab_size)]
+def run(limit: float, module: str, *arguments: object) -> dict[str, Any]:
+    """Run a trainer in a fresh process."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=peers.environment(), check=False, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return {"failure": f"over {limit:.0f} s"}
-    if done.returncode != 0:
-        return {"failure": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    line: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        line: dict[str, Any] = ask(module, *arguments, python=peers.PYTHON, limit=limit)
+    except Failed as why:
+        return {"failure": str(why)}
     return line
 
 
-def measure(path: Path, vocab_size: int, rounds: int, limit: float) -> dict[str, dict[str, Any]]:
-    """Run all trainers in turn, ``rounds`` times; keep the fastest run of each, and name unequal merges."""
+def fastest(names: Iterable[str], rounds: int, train: Callable[[str], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Run all trainers in turn; keep the fastest run of each, or how it failed."""
     best: dict[str, dict[str, Any]] = {}
     for _ in range(rounds):
-        for name in TRAINERS:
+        for name in names:
             if "failure" in best.get(name, {}):
                 continue
-            line = run(name, path, vocab_size, limit)
+            line = train(name)
             if "failure" in line or line["seconds"] < best.get(name, line)["seconds"] or name not in best:
                 best[name] = line
+    return best
+
+
+def measure(path: Path, vocab_size: int, rounds: int, limit: float) -> dict[str, dict[str, Any]]:
+    """Run all trainers in turn, and name unequal merges."""
+    best = fastest(TRAINERS, rounds, lambda name: run(limit, "trainers", name, path, vocab_size))
     truth = best[TRUTH].get("proof")
     for line in best.values():
         line["unequal"] = truth is not None and line.get("proof") not in (None, truth)
@@ -124,25 +129,24 @@ def shown(line: dict[str, Any]) -> str:
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    on, results = document["machine"], document["results"]
+    results = document["results"]
     lines = [
         f"Wall seconds / processor seconds / peak MB of the process, the fastest of {document['rounds']} runs in turn,"
-        f" each in a fresh process; {on['cores']} cores of {on['cpu']}, Python {on['python']}. GPT-2's pattern.",
+        f" each in a fresh process; {report.on(document)}. GPT-2's pattern.",
         "tokd's merges are those of Hugging Face's trainer; sentencepiece and rustbpe do other work.",
         "",
-        report.row(["", *results]),
-        report.row(["---"] * (len(results) + 1)),
     ]
+    rows = []
     for name in TRAINERS:
         version = document["versions"].get(name, "failed")
         label = name if version == "this" else f"{name} {version}"
-        lines.append(report.row([label, *(shown(cells[name]) for cells in results.values())]))
+        rows.append([label, *(shown(cells[name]) for cells in results.values())])
     ratios = []
     for cells in results.values():
         others = [line["seconds"] for name, line in cells.items() if name != report.OURS and "seconds" in line]
         ours = cells[report.OURS].get("seconds")
         ratios.append(f"{ours / min(others):.2f}" if ours is not None and others else "-")
-    return "\n".join([*lines, report.row(["**tokd / best peer**", *ratios])])
+    return "\n".join([*lines, *report.table(["", *results], [*rows, ["**tokd / best peer**", *ratios]])])
 
 
 def draw(document: dict[str, Any]) -> str:
@@ -171,8 +175,5 @@ def main(*, short: bool) -> int:
             results[f"{corpus}, {vocab_size:,}"] = cells
             versions |= {trainer: line["version"] for trainer, line in cells.items() if "version" in line}
     document = {"machine": machine.describe(), "versions": versions, "rounds": rounds, "results": results}
-    text = table(document)
-    if not short:
-        report.write("train", document, text, draw(document))
-    print(text)
+    report.tell("train", document, table(document), short=short, draw=lambda: draw(document))
     return int(any("failure" in cells["tokd"] or cells["tokd"]["unequal"] for cells in results.values()))

@@ -1,6 +1,5 @@
-"""Train with one trainer in this fresh process; print one JSON line.
+"""Train with one trainer in this fresh process, in the peers' own environment.
 
-Run by ``benchmarks.train`` in the peers' own environment, as ``python -m benchmarks.trainers NAME CORPUS VOCAB_SIZE``.
 A corpus is a text file whose documents are separated by ``<|endoftext|>``. Time is that of training alone, memory the
 peak of the process.
 """
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -126,22 +124,21 @@ def proof(merges: Merges) -> str:
     return digest.hexdigest()
 
 
-def main() -> None:
-    """Train once."""
-    name, path, vocab_size = sys.argv[1:]
-    trainer = TRAINERS[name]
-    import_module(trainer.module)
+def measured(module: str, package: str | None, train: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+    """Train once; return what was learned, and what it took."""
+    import_module(module)
     start, cpu = time.perf_counter(), time.process_time()
-    answer = trainer.train(Path(path), int(vocab_size))
-    line = {
+    answer = train()
+    return answer, {
         "seconds": time.perf_counter() - start,
         "cpu_seconds": time.process_time() - cpu,
         "megabytes": machine.memory(),
-        "version": metadata.version(trainer.package) if trainer.package else "this",
-        "proof": proof(trainer.merges(answer)) if trainer.merges else None,
+        "version": metadata.version(package) if package else "this",
     }
-    print(json.dumps(line))
 
 
-if __name__ == "__main__":
-    main()
+def work(name: str, path: str, vocab_size: str) -> dict[str, Any]:
+    """Train once."""
+    one = TRAINERS[name]
+    answer, line = measured(one.module, one.package, lambda: one.train(Path(path), int(vocab_size)))
+    return line | {"proof": proof(one.merges(answer)) if one.merges else None}

@@ -15,10 +15,28 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from benchmarks import corpora, encode, encode_tables, openers, peers, report, serving, worker
+from benchmarks import (
+    beside,
+    cluster,
+    corpora,
+    corpus,
+    counting,
+    encode,
+    encode_tables,
+    formats,
+    memory,
+    openers,
+    overload,
+    packing,
+    peers,
+    report,
+    serving,
+    train,
+    worker,
+)
 from benchmarks.__main__ import main as measure
 from service.cli.bench import CHECKOUT
-from tests.support.paths import BASE
+from tests.support.paths import BASE, ROOT
 from tests.support.texts import texts
 from tokenizer_core import Tokenizer
 
@@ -128,15 +146,14 @@ def test_the_run_fails_where_the_portable_path_does(document):
     assert not encode.proven(document)
 
 
-def test_the_portable_path_is_held_to_by_its_contender(own_text, monkeypatch, capsys):
+def test_the_portable_path_is_held_to_by_its_contender(own_text, monkeypatch):
     monkeypatch.setattr(worker, "single", lambda *_: os.environ["TOKD_KERNEL"])
     monkeypatch.setattr(openers, "open_published", lambda *_: None)
     monkeypatch.setattr(openers, "encoder_of_tokd", lambda _: None)
     monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
-    monkeypatch.setattr(sys, "argv", ["worker", "tokd, portable", "gpt2", ".", ".", "single", str(own_text)])
     monkeypatch.setenv("TOKD_KERNEL", "avx2")
-    worker.main()
-    assert json.loads(capsys.readouterr().out)["results"] == {str(own_text): "portable"}
+    line = worker.work("tokd, portable", "gpt2", ".", ".", "single", str(own_text))
+    assert line["results"] == {str(own_text): "portable"}
 
 
 def test_the_portable_path_is_nobodys_rival_and_stands_beside_what_most_use(document):
@@ -188,6 +205,22 @@ def test_a_result_is_shown_between_its_marks_and_nowhere_else(tmp_path, monkeypa
     assert "of another machine" not in shown
     with pytest.raises(SystemExit, match="no end of two"):
         report.show("two", "new")
+
+
+TABLES = {
+    "encode": encode_tables.markdown,
+    "http": serving.table,
+    **{
+        module.__name__.rpartition(".")[2]: module.table
+        for module in (beside, cluster, corpus, counting, formats, memory, overload, packing, train)
+    },
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_what_its_result_says(name: str) -> None:
+    kept = ROOT / "benchmarks" / "results" / "avx2" / f"{name}.json"
+    assert TABLES[name](json.loads(kept.read_text())) + "\n" == kept.with_suffix(".md").read_text()
 
 
 def test_everything_is_measured_of_tokd_and_every_answer_looked_at(own_text):

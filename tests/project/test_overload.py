@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from benchmarks import overload, overload_client
+from benchmarks import load, overload
 
 pytestmark = pytest.mark.nightly
 
@@ -70,11 +75,12 @@ def test_the_client_keeps_its_pace_and_notes_every_answer() -> None:
                 break
         writer.close()
 
-    async def story() -> overload_client.Caller:
+    async def story() -> load.Caller:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         requests = [b"take\r\n", b"refuse\r\n", b"take\r\n", b"drop\r\n"]
-        caller = await overload_client.at_pace(port, requests, 100, 0.4)
+        until = time.perf_counter() + 0.4
+        caller = await load.at_pace(port, requests, 100, lambda: time.perf_counter() >= until)
         server.close()
         return caller
 
@@ -88,7 +94,37 @@ def test_the_client_keeps_its_pace_and_notes_every_answer() -> None:
 
 def test_requests_are_large_and_small_ones() -> None:
     corpus = "the quick brown fox " * 100_000
-    large, small = overload_client.large_requests(corpus), overload_client.small_requests(corpus)
+    bodies = overload.large_bodies(corpus), overload.small_bodies(corpus)
+    large, small = ([load.request("/count", json.dumps(body).encode()) for body in kind] for kind in bodies)
     assert len(large) == 8
     assert len(large[-1]) > 1_000_000 > len(large[0]) > 8 << 10
     assert max(map(len, small)) < 1000
+
+
+def test_a_generator_in_a_process_of_its_own_loops_until_its_time_or_its_user_is_over(tmp_path: Path) -> None:
+    answers = iter((b"200 OK", b"503 X"))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            assert json.loads(self.rfile.read(int(self.headers["content-length"]))) == {"text": "a"}
+            self.wfile.write(b"HTTP/1.1 %b\r\ncontent-length: 0\r\n\r\n" % next(answers, b"200 OK"))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    bodies = load.write_bodies(tmp_path / "bodies.jsonl", [{"text": "a"}])
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            port = server.server_port
+            seen = load.Client(port, "/encode", bodies, 0.5, 2).load(0.5)
+            taken: list[float] = []
+            with load.steady(port, "/encode", bodies, taken):
+                time.sleep(1)
+        finally:
+            server.shutdown()
+    assert seen["errors"] == 1
+    assert seen["requests"] == seen["per_second"] * 0.5 > 2
+    assert 0 < len(taken) < 1000

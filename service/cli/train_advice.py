@@ -1,3 +1,0 @@
-"""The advice of ``service.reports`` under its earlier name."""
-
-from service.reports.advice import *  # noqa: F403
