@@ -6,8 +6,12 @@ really there: a size that an archive claims is never believed. Links, devices an
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
+import lzma
 import re
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -18,13 +22,17 @@ from typing import IO, BinaryIO, cast
 from service.errors import ServiceError, quote
 
 MAX_FILES = 64
+_MANY = f"it has more than {MAX_FILES} files"
 _BLOCK_BYTES = 256 << 10
 _NAME = re.compile(r"(?:(?:\./)?[\w][\w. +-]{0,150}/)?((?:additional_chat_templates/)?[\w][\w.-]{0,100})", re.ASCII)
 """A file, alone or in one directory with the others; and the templates, which have a directory of their own."""
 
 _ZIP = b"PK"
 _GZIP = b"\x1f\x8b"
-_BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, KeyError, zlib.error, NotImplementedError)
+_BROKEN = (
+    *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, KeyError, IndexError, OverflowError),
+    *(zlib.error, lzma.LZMAError, struct.error, NotImplementedError),
+)
 
 
 def unpack(packed: Path, into: Path, most: int) -> None:
@@ -49,8 +57,9 @@ def unpack(packed: Path, into: Path, most: int) -> None:
                 members = _tar_members(cast("BinaryIO", _Bounded(file, most)))
             _write(members, into, most)
     except OSError as error:
-        # What gzip cannot read is an error of its own, without a number; any other is the disk's.
-        if error.errno is not None:
+        # What gzip cannot read is an error of its own, without a number, and a damaged zip may name a place before its
+        # beginning; any other is the disk's.
+        if error.errno not in (None, errno.EINVAL):
             raise
         raise _unusable("it is not a whole tar, tar.gz or zip") from None
     except _BROKEN:
@@ -64,7 +73,7 @@ def _write(members: Iterator[tuple[str, IO[bytes]]], into: Path, most: int) -> N
     for count, (name, content) in enumerate(members):
         found = _NAME.fullmatch(name)
         if found is None or ".." in name or count >= MAX_FILES:
-            wrong = f"it has more than {MAX_FILES} files" if found and count else f"it has {quote(name)}"
+            wrong = _MANY if found and count else f"it has {quote(name)}"
             raise _unusable(f"{wrong}; pack the files of one tokenizer, side by side or in one directory")
         parents.add(name.removeprefix("./").removesuffix(found[1]))
         place = into / found[1]
@@ -83,7 +92,10 @@ def _write(members: Iterator[tuple[str, IO[bytes]]], into: Path, most: int) -> N
 
 def _tar_members(stream: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
+        for count, member in enumerate(archive):
+            # The library keeps them all.
+            if count >= 2 * MAX_FILES:
+                raise _unusable(_MANY)
             if member.isdir():
                 continue
             content = archive.extractfile(member) if member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) else None
@@ -93,7 +105,7 @@ def _tar_members(stream: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _zip_members(file: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
-    with zipfile.ZipFile(file) as archive:
+    with zipfile.ZipFile(_ShortReads(io.FileIO(file.fileno(), closefd=False))) as archive:
         for member in archive.infolist():
             if member.is_dir():
                 continue
@@ -102,6 +114,15 @@ def _zip_members(file: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
                 raise _unusable(f"{quote(member.filename)} is not an ordinary file")
             with archive.open(member) as content:
                 yield member.filename, content
+
+
+class _ShortReads(io.BufferedReader):
+    """A file whose parts are small: a zip's list of files is read at once, and each file of it takes much memory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > 4 * _BLOCK_BYTES:
+            raise _unusable(_MANY)
+        return super().read(size)
 
 
 class _Bounded:

@@ -33,13 +33,13 @@ def packed_tar(path: Path, *, top: str = "", gzipped: bool = True) -> bytes:
     return buffer.getvalue()
 
 
-def packed_zip(files: dict[str, bytes], mode: int = 0) -> bytes:
+def packed_zip(files: dict[str, bytes], mode: int = 0, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name)
             info.external_attr = mode << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info.compress_type = kind
             archive.writestr(info, data)
     return buffer.getvalue()
 
@@ -92,6 +92,12 @@ HOSTILE = {
     "a zip with a symbolic link": packed_zip({"tokenizer.json": b"/etc/passwd"}, stat.S_IFLNK | 0o777),
     "half a zip": packed_zip({"tokenizer.json": b"{}"})[:-30],
     "no tokenizer": packed_zip({"readme.txt": b"hello"}),
+    "too many directories": tar_of(*(member(f"d{index}", tarfile.DIRTYPE) for index in range(200))),
+    "too many directories of a zip": packed_zip({f"{index:040}/": b"" for index in range(15_000)}),
+    "a zip that begins before its beginning": packed_zip({"tokenizer.json": b"{}"})[:-6] + b"\xff\xff\0\0\0\0",
+    "a zip with damaged lzma": packed_zip({"vocab.txt": b"a" * 99}, kind=zipfile.ZIP_LZMA).replace(
+        b"\x5d\0\0", b"\xff\xff\xff"
+    ),
 }
 
 
@@ -99,7 +105,9 @@ HOSTILE = {
 def test_an_archive_that_no_tokenizer_is_packed_in_is_refused_and_leaves_nothing(
     changing: TestClient, tmp_path: Path, what: str
 ) -> None:
-    assert_problem(upload(changing, HOSTILE[what]), "artifact_unusable")
+    refused = upload(changing, HOSTILE[what])
+    assert_problem(refused, "artifact_unusable")
+    assert not what.startswith("too many") or "more than 64 files" in refused.json()["detail"]
     left = [each.name for each in (tmp_path / "trained" / ".tokenizers").iterdir()]
     assert [name for name in left if name != "lock"] == []
     assert not (tmp_path / "evil").exists()
