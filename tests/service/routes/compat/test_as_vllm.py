@@ -188,12 +188,16 @@ def test_responses_have_the_same_rule_and_anthropic_s_system_messages_their_own(
     assert rendered(client, "text", MESSAGES, messages=[USER, SYSTEM]) == json.dumps([USER, SYSTEM])
 
 
-def test_native_routes_take_a_developer_whom_the_template_leaves_out(client: TestClient) -> None:
+def test_native_routes_take_a_developer_whom_the_template_leaves_out(
+    client: TestClient, capfd: pytest.CaptureFixture[str]
+) -> None:
     chat = {"messages": [USER, DEVELOPER, SYSTEM]}
     (left_out, text) = ({"tokenizer": name, **chat} for name in ("chatml", "text"))
     assert client.post("/render", json=left_out).json()["text"] == "<system>d\n\ns<user>u"
     assert client.post("/encode", json={**left_out, "return": ["ids", "spans"]}).status_code == 200
     assert client.post("/count", json=left_out).status_code == 200
+    assert client.post("/encode", json=left_out).status_code == 200
+    assert "panicked" not in capfd.readouterr().err
     # What a template writes stays as it is.
     assert client.post("/render", json=text).json()["text"] == json.dumps(chat["messages"])
 

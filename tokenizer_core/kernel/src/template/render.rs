@@ -148,7 +148,15 @@ impl Template {
         let (mut variables, shared) = options(chat, &mut places, &unlimited)?;
         let own = sizes(&sent);
         let formed = match chat.form {
-            MessageForm::Sent => self.as_read(sent, chat.content_format, &mut places, &unlimited)?,
+            MessageForm::Sent => {
+                let count = sent.len();
+                let read = self.as_read(sent, chat.content_format, &mut places, &unlimited)?;
+                // Traces are looked for by the number in the request, which messages that became one have no more.
+                if chat.sent == Sent::Raw && read.len() < count {
+                    return Err(not_plain());
+                }
+                read
+            }
             form => {
                 let parts = self.vllm_parts(chat.content_format);
                 let keeps_empty = self.part_loops.found_by_vllm;
