@@ -1,6 +1,6 @@
 //! Whether a template loops over the parts of a message's content, found in its tree.
 
-use super::ast::{Expr, Macro, Stmt, StmtKind, Target};
+use super::ast::{Args, Expr, Macro, Stmt, StmtKind, Target};
 use super::reading::each_statement;
 
 /// A variable, or a field of one.
@@ -59,20 +59,26 @@ pub fn part_loops(body: &mut [Stmt]) -> PartLoops {
     PartLoops { found_by_vllm: over_content || handed || outside, any: over_content || named }
 }
 
+/// A call of a name.
+struct NamedCall {
+    callee: String,
+    args: Args,
+}
+
 /// The parameters of a macro that some call gives the content of a message.
 fn content_parameters(
     made: &Macro,
     name: &str,
-    calls: &[(String, Vec<Expr>, Vec<(Box<str>, Expr)>)],
+    calls: &[NamedCall],
     is_content: &dyn Fn(&Read) -> bool,
 ) -> Vec<String> {
     let mut found = Vec::new();
     let is_given = |value: &Expr| read(value).is_some_and(|read| is_content(&read));
-    for (_, positional, named) in calls.iter().filter(|(called, ..)| called == name) {
-        let params = made.params.iter().zip(positional).filter(|(_, value)| is_given(value));
+    for call in calls.iter().filter(|call| call.callee == name) {
+        let params = made.params.iter().zip(&call.args.positional).filter(|(_, value)| is_given(value));
         found.extend(params.map(|(param, _)| param.name.to_string()));
-        let named =
-            named.iter().filter(|(name, value)| made.params.iter().any(|each| each.name == *name) && is_given(value));
+        let takes = |name: &str| made.params.iter().any(|each| &*each.name == name);
+        let named = call.args.named.iter().filter(|(name, value)| takes(name) && is_given(value));
         found.extend(named.map(|(name, _)| name.to_string()));
     }
     found
@@ -92,12 +98,12 @@ fn bare_loops(body: &mut [Stmt]) -> Vec<String> {
 }
 
 /// All calls of names, with what they are given.
-fn calls_of(body: &mut [Stmt]) -> Vec<(String, Vec<Expr>, Vec<(Box<str>, Expr)>)> {
-    fn look(expr: &mut Expr, found: &mut Vec<(String, Vec<Expr>, Vec<(Box<str>, Expr)>)>) {
+fn calls_of(body: &mut [Stmt]) -> Vec<NamedCall> {
+    fn look(expr: &mut Expr, found: &mut Vec<NamedCall>) {
         if let Expr::Call(call) = expr
             && let Expr::Name(name) = &call.0
         {
-            found.push((name.name.to_string(), call.1.positional.clone(), call.1.named.clone()));
+            found.push(NamedCall { callee: name.name.to_string(), args: call.1.clone() });
         }
         expr.each(&mut |inner| look(inner, found));
     }
