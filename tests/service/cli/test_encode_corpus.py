@@ -43,9 +43,12 @@ def test_the_command_writes_what_the_library_does(tokenizer, corpus, artifact, t
 
 
 def test_wrong_options_are_named(corpus, tmp_path, capsys):  # noqa: F811
-    for wrong in (["--shard-bytes", "0"], ["--eos", "x"], ["--shuffle", "-1"], ["--format", "tar"], ["--dtype", "f4"]):
+    for wrong in (["--shard-bytes", "0"], ["--shuffle", "-1"], ["--format", "tar"], ["--dtype", "f4"]):
         assert main(["encode-corpus", str(corpus), "-o", str(tmp_path / "out"), *wrong]) == 2
         assert wrong[0] in capsys.readouterr().err
+    # A literal is known once the tokenizer is open.
+    assert main(["encode-corpus", str(corpus), "-o", str(tmp_path / "out"), "--eos", "x"]) == 1
+    assert "--eos is after" in capsys.readouterr().err
 
 
 def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, capsys):  # noqa: F811
@@ -81,7 +84,7 @@ def test_chats_are_written_with_labels(corpus, artifact, tmp_path, capsys):  # n
     assert main([*run, str(tmp_path / "two"), "--on-error", "skip", "--field", "chat", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["trained"] > 0
     assert main([*run, str(tmp_path / "three"), "--special-tokens", "parse"]) == 1
-    assert "special_tokens" in capsys.readouterr().err
+    assert "--special-tokens" in capsys.readouterr().err
 
 
 def test_inspect_and_check_read_token_files(corpus, artifact, tmp_path, capsys):  # noqa: F811
