@@ -75,9 +75,12 @@ class Network:
                 # Ray gives a host 30 seconds, whatever else a machine does.
                 logs = [path.read_text() for path in self._folder.glob("*.log")]
                 pytest.skip(f"Ray does not start: {logs}")
-            done = subprocess.run(
-                [sys.executable, "-c", script], env=WITH_TOKEN, capture_output=True, text=True, check=False
-            )
+            command = [sys.executable, "-c", script]
+            try:
+                done = subprocess.run(command, env=WITH_TOKEN, capture_output=True, text=True, check=False, timeout=60)
+            except subprocess.TimeoutExpired:
+                # Ray waits without end for a head that has died meanwhile.
+                return False
             return done.stdout.strip().endswith(str(wanted))
 
         return is_there
