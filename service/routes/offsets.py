@@ -15,7 +15,7 @@ from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
 from service.routes.pairs import SequenceIds, encode_pairs, pairs_of, require_pairs
-from service.routes.texts import Array, offsets_of, require_text, texts_of, token_texts
+from service.routes.texts import Array, offsets_of, refuse_large_frames, require_text, texts_of, token_texts
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
@@ -32,12 +32,15 @@ def mount(app: FastAPI, state: State) -> None:
 def offsets(state: State, body: OffsetsRequest) -> Answer:
     """Say where every token stands in the text, and which tokens overlap given spans."""
     loaded = state.registry.get(body.tokenizer)
-    return _of_texts(loaded, body) if body.messages is None else _of_chats(loaded, body, state.settings)
+    settings = state.settings
+    return _of_texts(loaded, body, settings.max_ids) if body.messages is None else _of_chats(loaded, body, settings)
 
 
-def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
+def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest, max_ids: int) -> Answer:
     require_text(request)
     require_pairs(request)
+    if request.add_special_tokens:
+        refuse_large_frames(loaded, texts_of(request), max_ids, pairs=request.text_pair is not None)
     if request.text_pair is not None:
         return _of_pairs(loaded, request)
     texts = texts_of(request)

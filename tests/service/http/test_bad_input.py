@@ -313,7 +313,11 @@ def test_body_over_the_limit_is_refused_when_no_length_was_declared(make_client:
 def test_too_many_items_and_ids_are_refused(make_client: MakeClient) -> None:
     client = make_client(max_items=3, max_ids=5)
     for route in ("/encode", "/count", "/offsets"):
-        assert client.post(route, json={"text": ["a"] * 3}).status_code == 200
+        bare = {"text": ["a"] * 3, "add_special_tokens": False}
+        assert client.post(route, json=bare).status_code == 200
+        if route != "/count":
+            # The frames of three texts would be more ids than the limit.
+            assert_problem(client.post(route, json=bare | {"add_special_tokens": True}), "too_many_ids", "text")
         assert_problem(client.post(route, json={"text": ["a"] * 4}), "too_many_items", "text")
     assert client.post("/decode", json={"ids": [40] * 5}).status_code == 200
     assert_problem(client.post("/decode", json={"ids": [40] * 6}), "too_many_ids", "ids")

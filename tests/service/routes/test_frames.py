@@ -62,6 +62,12 @@ def test_frames_of_more_ids_than_may_be_are_refused_before_any_is_made(
     assert made == []
 
 
+@pytest.mark.parametrize("pair", [{}, {"text_pair": SHORT}])
+def test_offsets_refuse_them_too(client: TestClient, made: list[str], pair: dict[str, Any]) -> None:
+    assert_problem(client.post("/offsets", json={"text": SHORT} | pair), "too_many_ids", path="text")
+    assert made == []
+
+
 @pytest.mark.parametrize("route", ["/tokenize", "/v1/tokenize", "/v1/completions/render"])
 def test_the_routes_of_engines_refuse_them_too(client: TestClient, made: list[str], route: str) -> None:
     answer = client.post(route, json={"model": "wide", "prompt": SHORT})
