@@ -91,9 +91,6 @@ def vllm(model: Path) -> Iterator[httpx.Client]:
     python, port = os.environ.get("TOKD_VLLM_PYTHON"), servers.free_port()
     if python is None:
         raise SystemExit("TOKD_VLLM_PYTHON names no Python with vLLM 0.32")
-    if python.startswith("http"):
-        yield httpx.Client(base_url=python, timeout=60)
-        return
     own = {"VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
     command = [python, str(ROOT / "benchmarks" / "engine_peer.py"), str(model), str(port)]
     client, log = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60), model.parent / "vllm.log"

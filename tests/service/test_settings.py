@@ -47,6 +47,7 @@ OTHER = {
     "pack_bytes": 1 << 18,
     "uds_mode": "660",
     "literals": ("a/b=engine", "*=text"),
+    "max_model_len": ("a/b=32768", "*=4096"),
     "chat_literals": "reject",
     "chat_parse": True,
     "content_format": "string",
