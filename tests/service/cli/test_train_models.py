@@ -69,7 +69,7 @@ def test_the_sizes_of_unigram_are_the_artifacts_of_runs_for_each_alone(folder, c
 def test_a_flag_of_another_model_is_named(folder, capsysbinary):
     for flags, named in (
         (["--model", "word", "--score", "count"], "--score: the model 'word' takes no score"),
-        (["--limit-alphabet", "5"], "--limit-alphabet: the model 'bpe' takes no limit_alphabet"),
+        (["--limit-alphabet", "5"], "--limit-alphabet: the model 'bpe' takes no --limit-alphabet"),
         (["--model", "wordpiece", "--extend", "mine"], "--extend: only byte-level BPE"),
     ):
         assert named in refused(capsysbinary, "invalid_settings", 2, [*ANY, *flags, "-o", "x"])

@@ -134,7 +134,7 @@ def test_chats_of_one_request_have_one_budget(
     assert client.post(path, json={"messages": [chat]}).status_code == 200
     assert client.post(path, json={"messages": [chat] * 2}).status_code == 200
     refused = client.post(path, json={"messages": [chat] * 50})
-    assert "send fewer chats" in assert_problem(refused, "template_limit", "messages[4]")["detail"]
+    assert "send fewer chats" in assert_problem(refused, "template_limit", "messages[3]")["detail"]
 
 
 def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() -> None:
