@@ -49,11 +49,13 @@ def test_the_route_is_there_only_if_the_operator_allows_it(make_client: MakeClie
     assert "/check" not in make_client().get("/openapi.json").json()["paths"]
 
 
-def test_an_upload_is_audited_as_the_library_audits_it(client: TestClient, tmp_path: Path) -> None:
+def test_an_upload_is_audited_as_the_library_audits_it(
+    client: TestClient, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     answer = send(client, BASE.read_bytes())
     assert answer.status_code == 200, answer.text
     # The file alone is uploaded; beside it the library would read its template, too.
-    alone = Path(shutil.copy(BASE, tmp_path))
+    alone = Path(shutil.copy(BASE, tmp_path_factory.mktemp("alone")))
     told, expected = answer.json(), check(Tokenizer.from_hf(alone)).to_dict()
     assert told["tokenizer"] == expected["tokenizer"]
     assert told["name"] == "uploaded"
