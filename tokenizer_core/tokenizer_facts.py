@@ -117,11 +117,12 @@ class TokenizerFacts(Codec):
         from tokenizer_core.chat.token_variables import special_tokens
 
         templates = self.settings.templates
-        read = {name for name in special_tokens(self.settings) if any(name in source for source in templates.values())}
+        tokens = special_tokens(self.settings).items()
         facts = {
             "tokenizer": self.hash,
             "templates": sorted((name, sha256(source.encode())) for name, source in templates.items()),
-            "variables": {name: literal for name, literal in special_tokens(self.settings).items() if name in read},
+            # A role that no template speaks of, such as that of padding, changes no id of a chat.
+            "variables": {name: text for name, text in tokens if any(name in source for source in templates.values())},
             "literals": literals,
             "chat_literals": chat_literals,
             "content_format": content_format,

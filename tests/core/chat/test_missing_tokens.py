@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from tests.core.formats.small import added, document, write
-from tokenizer_core import Tokenizer
+from tokenizer_core import BASE_ARTIFACT, Tokenizer
 from tokenizer_core.chat.templates import compiled
 
 SPECIALS = document(added_tokens=[added(264, "<s>"), added(265, "<x>")])
@@ -100,3 +100,15 @@ def test_a_template_that_reads_what_nobody_has_is_told_in_the_log(tmp_path, capl
     assert dict(made.missing_tokens) == {"default": ("bos_token", "eos_token")}
     assert dict(made.with_roles(bos="<s>").missing_tokens) == {"default": ("eos_token",)}
     assert json.dumps(dict(plain.missing_tokens)) == "{}"
+
+
+def test_the_fingerprint_covers_the_tokens_that_a_template_reads() -> None:
+    source = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    tokenizer = Tokenizer.open(BASE_ARTIFACT).with_template(source)
+    first, second = list(tokenizer.special_tokens)[:2]
+    one, other = tokenizer.with_roles(bos=first), tokenizer.with_roles(bos=second)
+    messages = [{"role": "user", "content": "a"}]
+    assert one.encode_chat(messages).ids.tolist() != other.encode_chat(messages).ids.tolist()
+    assert one.hash == other.hash
+    assert one.fingerprint() != other.fingerprint()
+    assert one.with_roles(pad=second).fingerprint() == one.fingerprint()
