@@ -96,7 +96,10 @@ async def models(server: Server) -> Any:
     return ModelList(data=[_model(server, name, loaded) for name, loaded in names(server.registry).items()])
 
 
-async def model(server: Server, model: Annotated[str, Path(description="As in the list, or one of a pattern.")]) -> Any:
+_ModelName = Annotated[str, Path(description="As in the list, or one of a pattern.", examples=["base"])]
+
+
+async def model(server: Server, model: _ModelName) -> Any:
     """Describe one model, as OpenAI does."""
 
     async def get() -> ServedTokenizer:
