@@ -105,6 +105,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("what", WRITES)
 def test_a_write_that_fails_is_told_with_its_reason(
@@ -128,6 +129,7 @@ def test_a_write_that_fails_is_told_with_its_reason(
     assert WRITES[what](client, sources).status_code < 300
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", CHANGES)
 def test_whichever_write_of_a_change_fails_nothing_is_left_and_nothing_lost(
     client: TestClient, directory: Path, sources: Path, monkeypatch: pytest.MonkeyPatch, what: str

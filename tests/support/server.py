@@ -6,22 +6,23 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 import httpx
 
 from service.settings import Settings
+from tests.support.forked import Forked
 from tests.support.paths import ROOT
 from tests.support.waiting import until
 
 LISTENS = re.compile(rb"running on (socket|http://[^ ]+:[0-9]+)")
 
 
-def listening(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
+def listening(process: subprocess.Popen[bytes] | Forked, log: IO[bytes]) -> str:
     """Wait until a server says in its log where it listens, and return that URL."""
 
     def said() -> re.Match[bytes] | None:
@@ -41,7 +42,7 @@ def written(log: IO[bytes]) -> bytes:
 class Server:
     """A server in a process of its own, which chose its port itself: one that was looked for could be taken by then."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes], uds: str | None) -> None:
+    def __init__(self, process: Forked, log: IO[bytes], uds: str | None) -> None:
         self.process = process
         self._log = log
         url = listening(process, log)
@@ -71,10 +72,8 @@ def running(settings: Settings) -> Iterator[Server]:
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = {**os.environ, "PYTHONPATH": path, **settings.environment()}
     code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
-    with TemporaryFile() as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-        )
+    with TemporaryFile() as out, TemporaryFile() as log, Path(os.devnull).open("rb") as nothing:
+        process = Forked(code, env=env, cwd=ROOT, files=[nothing, out, log])
         try:
             server = Server(process, log, settings.uds)
             try:
@@ -83,6 +82,6 @@ def running(settings: Settings) -> Iterator[Server]:
                 server.client.close()
         finally:
             if process.poll() is None:
-                # Its workers too, which hold the pipe.
+                # Its workers too.
                 os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+                process.wait()

@@ -45,6 +45,7 @@ print(tok.with_template("{{ messages[0].content }}").render_chat([{"role": "user
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is asked of Linux")
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", GROWING)
 def test_memory_that_is_not_there_ends_the_rendering_and_not_the_process(name: str) -> None:
     script = [sys.executable, "-c", LACKING, GROWING[name]]

@@ -31,6 +31,7 @@ def first_difference(ours: np.ndarray, theirs: np.ndarray) -> str:
     return f"ids part at {at}: {ours[at : at + 5].tolist()} against {theirs[at : at + 5].tolist()}"
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", vocabularies.TIKTOKEN)
 @pytest.mark.parametrize("language", CORPORA)

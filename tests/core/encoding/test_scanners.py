@@ -75,6 +75,7 @@ def every_code_point() -> list[tuple[str, str]]:
     return [(text, text.translate(stand_ins())) for text in texts]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(patterns.ALIASES)))
 def test_every_code_point_in_context_is_cut_as_by_regex(name: str) -> None:
     ours, theirs = scanner(name), regex.compile(PATTERNS[name])
@@ -83,6 +84,7 @@ def test_every_code_point_in_context_is_cut_as_by_regex(name: str) -> None:
         assert [*map(len, ours.pieces(text))] == lengths(stood_in)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(patterns.ALIASES)))
 def test_the_first_planes_characters_are_cut_as_by_regex_without_stand_ins(name: str) -> None:
     ours = scanner(name)
@@ -90,6 +92,7 @@ def test_the_first_planes_characters_are_cut_as_by_regex_without_stand_ins(name:
         assert ours.pieces(text) == cut_by_regex(name, text)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(patterns.ALIASES)))
 def test_every_pair_and_triple_of_hostile_units_is_cut_as_by_regex(name: str) -> None:
     ours = scanner(name)

@@ -71,6 +71,7 @@ print(json.dumps(outcomes))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to RLIMIT_AS")
+@pytest.mark.nightly
 def test_refused_memory_is_a_memory_error() -> None:
     # The same of what the calls free.
     environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}

@@ -118,6 +118,7 @@ PEERS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in PEERS if not name.startswith("split")])
 def test_every_code_point_is_cut_as_by_hugging_face(name: str) -> None:
     stage, peer = PEERS[name]

@@ -61,6 +61,7 @@ def test_golden_cases(name: str) -> None:
         assert "".join(stream.push([id]) for id in case["ids"]) + stream.finish() == case["decoded"]
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", CORPORA)
@@ -227,6 +228,7 @@ def test_text_without_any_token_is_refused_with_its_place(tmp_path: Path) -> Non
     assert caught.value.place == {"span": [3, 4], "unit": "char"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("unit", ["a", "▁", " ", "日", "語", "\u0301", "ab ", "1"])
 @pytest.mark.parametrize("stages", ["llama", "always", "gemma"])
 def test_a_million_of_anything(pairs: Pairs, unit: str, stages: str) -> None:

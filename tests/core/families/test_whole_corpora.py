@@ -20,6 +20,7 @@ PAIRS = list(zip((*SETS, *OF_HUGGING_FACE), cycle(CORPORA), strict=False))
 """A corpus for each family, and three families or more for each corpus."""
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "language"), PAIRS)

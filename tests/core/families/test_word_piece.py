@@ -163,6 +163,7 @@ def test_an_artifact_comes_back_the_same_and_says_that_text_is_lost(
     assert written.decode(ids) == peer.decode(ids) == again.decode(ids, skip_special_tokens=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_million_characters_take_seconds_and_have_the_right_ids(both: tuple[Peer, Tokenizer], shape: str) -> None:
     peer, tokenizer = both

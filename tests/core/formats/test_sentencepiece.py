@@ -84,6 +84,7 @@ def test_spans_are_those_of_the_library_but_for_what_it_drops(name):
     assert same > 10 * narrower
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
@@ -141,6 +142,7 @@ def test_random_ids_are_decoded_as_by_the_library_in_any_parts(name):
     check()
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)

@@ -59,6 +59,7 @@ def test_the_artifact_and_its_export_have_the_same_ids(tmp_path):
     assert there.encode(text, add_special_tokens=False).ids == tokenizer.encode(text, special_tokens="parse").tolist()
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("language", CORPORA)

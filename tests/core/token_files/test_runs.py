@@ -210,6 +210,7 @@ def longer_corpus(large_corpus: Path) -> Path:
     return large_corpus
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_kills_at_any_moment_change_no_byte_and_show_no_half_file(tokenizer, longer_corpus, artifact, tmp_path, layout):
@@ -233,6 +234,7 @@ def test_kills_at_any_moment_change_no_byte_and_show_no_half_file(tokenizer, lon
     assert not store.store_of(out).exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.parametrize("layout", ["megatron", "mds", "nanogpt", "arrow"])
 def test_runs_that_join_share_the_work_though_some_are_killed(tokenizer, longer_corpus, artifact, tmp_path, layout):

@@ -83,6 +83,7 @@ def test_a_thousand_random_word_pieces_are_those_of_hugging_face_with_their_ids(
         assert vocabulary == theirs, (SEED, case)
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", CORPORA)
 def test_word_pieces_of_a_real_corpus_are_those_of_hugging_face(name: str) -> None:

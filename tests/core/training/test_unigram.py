@@ -173,6 +173,7 @@ def of_sentencepiece(texts: list[str], size: int) -> list[tuple[str, float]]:
     return [(theirs.id_to_piece(id), theirs.get_score(id)) for id in range(1, theirs.get_piece_size())]
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), [("english", 8000), ("ja", 16_000)])

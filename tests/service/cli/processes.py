@@ -2,9 +2,10 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from tests.support.forked import Forked
 from tests.support.paths import ROOT
 
 TEXT = "The harbour master, naïve 你好 👍🏽!\n"
@@ -17,15 +18,14 @@ def environment(**more: str) -> dict[str, str]:
 
 def run_in(directory: Path, *args: str, stdin: bytes = b"", variables=None) -> subprocess.CompletedProcess:
     """Run one command in a directory."""
-    return subprocess.run(
-        [sys.executable, "-m", "service.cli", *args],
-        cwd=directory,
-        env=environment(**(variables or {})),
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    program = "import sys; from service.cli import main; sys.exit(main())"
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        files = [given, out, err]
+        command = Forked(program, args, env=environment(**(variables or {})), cwd=directory, files=files)
+        written = command.communicate(timeout=60)
+    return subprocess.CompletedProcess(["tokd", *args], command.returncode, *written)
 
 
 def succeed(result: subprocess.CompletedProcess) -> bytes:

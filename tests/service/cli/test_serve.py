@@ -116,6 +116,7 @@ def test_serve_answers_until_it_is_interrupted(home, tokenizer):
         assert "Traceback" not in rest
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_answers_without_a_standard_output(home, workers):
     with serving(home, "--port", "0", "--workers", workers, closed=">&-") as process:
@@ -138,6 +139,7 @@ def test_serve_ends_in_order_without_standard_streams(home, tmp_path, closed):
         assert process.wait(60) == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_goes_on_when_its_terminal_is_closed(home, workers):
     with serving(home, "--port", "0", "--workers", workers) as process:
@@ -152,6 +154,7 @@ def test_serve_goes_on_when_its_terminal_is_closed(home, workers):
         assert "died" not in rest
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_reads_its_file_of_settings_again_in_every_process(home, tmp_path, workers):
     file = tmp_path / "tokd.toml"
@@ -181,6 +184,7 @@ def test_serve_ends_at_once_and_quietly_when_it_is_interrupted_while_it_ends(hom
         assert process.stderr.read() == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_several_processes_end_at_once_when_the_one_above_them_is_interrupted_while_it_ends(home, tmp_path, first):
     path = tmp_path / "tokd.sock"

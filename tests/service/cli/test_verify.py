@@ -125,6 +125,7 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[str], bool]]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_engine_is_found_out_with_a_small_input(
     client: TestClient, path: Path, capsys: pytest.CaptureFixture[str], name: str

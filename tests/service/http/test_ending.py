@@ -32,6 +32,7 @@ def test_a_server_that_drains_says_so_and_serves_on(run_server: RunServer) -> No
         assert server.process.returncode == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_second_signal_ends_the_wait(run_server: RunServer, workers: int) -> None:
     with run_server(drain_seconds=3600, workers=workers, worker=False) as server:
@@ -42,6 +43,7 @@ def test_a_second_signal_ends_the_wait(run_server: RunServer, workers: int) -> N
         assert server.process.returncode == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 3])
 def test_no_request_is_lost_by_callers_who_connect_anew_and_leave_within_the_drain(
     run_server: RunServer, workers: int

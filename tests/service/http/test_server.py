@@ -127,14 +127,15 @@ def test_a_server_that_ends_takes_no_connection_that_nobody_will_answer(run_serv
         server.process.communicate(timeout=30)
 
 
+@pytest.mark.nightly
 def test_several_processes_end_when_the_one_above_them_is_killed(run_server: RunServer) -> None:
     with run_server(workers=2, worker=False) as server:
         server.process.kill()
-        # They hold the pipe whose end is waited for.
-        server.process.communicate(timeout=60)
+        server.process.wait(timeout=60)
         until_refused(server, time.monotonic() + 15)
 
 
+@pytest.mark.nightly
 def test_processes_that_take_long_to_start_are_waited_for(
     run_server: RunServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

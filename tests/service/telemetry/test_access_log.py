@@ -60,6 +60,7 @@ def test_lines_whose_reader_takes_some_of_them_at_a_time_are_whole() -> None:
     assert [json.loads(line)["tokens"] for line in stream.getvalue().splitlines()] == [0, 1, 2]
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.parametrize("blocks", [True, False])
 def test_lines_of_several_processes_are_whole_and_all_there_if_the_reader_is_slow(blocks: bool) -> None:

@@ -26,6 +26,7 @@ def worked(board: Board, submitted: dict[str, Any]) -> Job:
     return board.store.get(submitted["id"], None)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("relative", [True, False], ids=["relative", "absolute"])
 def test_texts_and_uploads_are_read_wherever_the_trained_directory_lies(
