@@ -1,0 +1,335 @@
+//! A template and a chat: text out, with what the caller wrote and what stands in `{% generation %}` blocks.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::content_format::{ContentFormat, Found};
+use super::continuing::marked;
+use super::developer::{Numbered, as_system, has_role, knows_developer};
+use super::messages::{named_alike, unusual};
+use super::needs::needs;
+use super::part_loops::{PartLoops, part_loops};
+use super::places::Places;
+use super::plain::{Sent, are_plain, is_objects, not_plain};
+use super::reading::written;
+use super::vllm_form::{self, Form, MessageForm};
+use crate::template::run::clock::Clock;
+use crate::template::run::statements::{Run, Turn};
+use crate::template::syntax::ast::{Scope, Stmt};
+use crate::template::syntax::failure::{Failure, Kind, Result};
+use crate::template::syntax::parser::parse;
+use crate::template::syntax::resolve::resolve;
+use crate::template::values::budget::{Before, Budget};
+use crate::template::values::dict::Dict;
+use crate::template::values::size::{size, sizes};
+use crate::template::values::text::{Builder, GENERATED, Text};
+use crate::template::values::value::{Items, Value};
+
+/// Characters of a source: four times the longest of forty real templates.
+const MAX_SOURCE: usize = 1 << 16;
+
+/// A compiled template.
+#[derive(Debug)]
+pub struct Template {
+    body: Vec<Stmt>,
+    scope: Scope,
+    slots: u16,
+    source: Box<str>,
+    /// Whether it may write what time it is.
+    pub tells_time: bool,
+    /// Where it loops over the content of a message.
+    pub part_loops: PartLoops,
+    /// Whether its source speaks of the role `developer`.
+    pub knows_developer: bool,
+    /// The literals that it may write.
+    pub written: Vec<String>,
+    /// The variables that it takes for granted.
+    pub needs: Vec<String>,
+    pub(super) found: Found,
+}
+
+/// What is rendered: JSON for what the caller gives.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "as in transformers")]
+pub struct Chat<'t> {
+    pub messages: &'t str,
+    pub tools: Option<&'t str>,
+    pub documents: Option<&'t str>,
+    pub arguments: Option<&'t str>,
+    /// The literals of special tokens by their names, such as `bos_token`.
+    pub specials: Vec<(&'t str, &'t str)>,
+    pub add_generation_prompt: bool,
+    /// The field of the last message that goes on.
+    pub continue_final_message: Option<&'t str>,
+    pub content_format: ContentFormat,
+    /// The steps that it may take at most; by default what the budget has.
+    pub most: Option<u64>,
+    /// The chats of the same request that were rendered before.
+    pub before: Before,
+    /// Who has checked it.
+    pub sent: Sent,
+    /// The form that the template is given.
+    pub form: MessageForm,
+    /// Names that no argument has, if nobody has checked that.
+    pub reserved: &'t [String],
+}
+
+/// Bytes of a rendered text that the caller wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The number of the message; `None` for tools, documents and arguments.
+    pub message: Option<u32>,
+    /// The path of the field, such as `content` or `tools[0].function.name`.
+    pub field: Arc<str>,
+    /// In bytes of the text.
+    pub bytes: Range<usize>,
+}
+
+/// A rendered chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendering {
+    /// What the model is given.
+    pub text: String,
+    /// What the caller wrote, in order.
+    pub spans: Vec<Span>,
+    /// What stands in `{% generation %}` blocks, in bytes.
+    pub generated: Vec<Range<usize>>,
+    /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
+    /// within that wrote at another.
+    pub turns: Vec<Turn>,
+    /// For the next chat of the same request.
+    pub after: Before,
+}
+
+impl Template {
+    /// Compile a source.
+    pub fn compile(source: &str) -> Result<Self> {
+        if source.chars().count() > MAX_SOURCE {
+            let message = format!("the chat template is longer than {MAX_SOURCE} characters");
+            return Err(Failure::new(Kind::Syntax, message));
+        }
+        let mut body = parse(source)?;
+        let (part_loops, written, needs) = (part_loops(&mut body), written(&mut body), needs(&mut body));
+        let (scope, slots) = resolve(&mut body)?;
+        let (tells_time, knows_developer) = (source.contains("strftime_now"), knows_developer(source));
+        let (source, found) = (source.into(), Found::default());
+        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, needs, found })
+    }
+
+    /// Render a chat.
+    pub fn render(&self, chat: &Chat<'_>, clock: &Clock) -> Result<Rendering> {
+        self.run(chat, clock, |made, places, _| {
+            let mut rendering = rendering(made.text, apart(made.turns), places, made.after);
+            if let Some(last) = made.last {
+                rendering.cut_behind(last.as_str())?;
+            }
+            Ok(rendering)
+        })
+    }
+
+    /// Run the template over a chat; `finish` gets what it wrote, and the messages that it was given.
+    pub(super) fn run<R>(
+        &self,
+        chat: &Chat<'_>,
+        clock: &Clock,
+        finish: impl FnOnce(Made<'_>, &Places<'_>, &[Value<'_>]) -> Result<R>,
+    ) -> Result<R> {
+        let mut read = Places::new();
+        let sent = read.messages(chat.messages)?;
+        if chat.sent == Sent::Raw && !are_plain(&sent) {
+            return Err(not_plain());
+        }
+        let calls = if chat.form == MessageForm::Sent { Vec::new() } else { vllm_form::arguments(&sent) };
+        // Behind the texts of calls, in which some values stand.
+        let mut places = read;
+        let unlimited = Budget::of_steps(u64::MAX);
+        let (mut variables, shared) = options(chat, &mut places, &unlimited)?;
+        let own = sizes(&sent);
+        let formed = match chat.form {
+            MessageForm::Sent => {
+                let count = sent.len();
+                let read = self.as_read(sent, chat.content_format, &mut places, &unlimited)?;
+                // Traces are looked for by the number in the request, which messages that became one have no more.
+                if chat.sent == Sent::Raw && read.len() < count {
+                    return Err(not_plain());
+                }
+                read
+            }
+            form => {
+                let parts = self.vllm_parts(chat.content_format);
+                let keeps_empty = self.part_loops.found_by_vllm;
+                let (arguments, raw) = (calls.iter(), chat.sent == Sent::Raw);
+                let (places, budget) = (&mut places, &unlimited);
+                let formed = Form { places, arguments, budget, form, parts, keeps_empty, raw }.messages(&sent)?;
+                if self.knows_developer { formed } else { as_system(formed, places, budget)? }
+            }
+        };
+        let (numbers, mut messages): (Vec<u32>, Vec<Value<'_>>) = formed.into_iter().unzip();
+        let mut last_text = None;
+        if let Some(field) = chat.continue_final_message {
+            let (message, text) = marked(messages.pop(), field, &self.source, &unlimited)?;
+            messages.push(message);
+            last_text = Some(text);
+        }
+        for (number, message) in numbers.iter().zip(&mut messages) {
+            if let Value::Dict(message) = message {
+                Dict::number(message, *number);
+            }
+        }
+        let messages = Items::of(messages, &unlimited)?;
+        variables.push((Value::literal("messages"), Value::List(Rc::clone(&messages))));
+        variables.push((Value::literal("add_generation_prompt"), Value::Bool(chat.add_generation_prompt)));
+        let variables = Dict::of(variables, &unlimited)?;
+        let (budget, after) = chat.before.and_another(shared, own, chat.most);
+        let given = budget.left();
+        let mut run = Run::new(variables, clock, budget);
+        let text = run.root(&self.body, &self.scope, self.slots).map_err(|mut failure| {
+            if failure.kind == Kind::Failed {
+                places.tell(&mut failure);
+                failure.field = failure.field.take().or_else(|| unusual(&messages.values));
+            }
+            failure.at(run.line, 0)
+        })?;
+        let after = after.without(given - run.budget.left());
+        let turns = std::mem::take(&mut run.turns);
+        finish(Made { text, turns, last: last_text, after }, &places, &messages.values)
+    }
+}
+
+impl Template {
+    /// Messages in the form that the template reads: content, and `developer` where it does not write the role.
+    fn as_read<'t>(
+        &self,
+        sent: Vec<Value<'t>>,
+        format: ContentFormat,
+        places: &mut Places<'t>,
+        budget: &Budget,
+    ) -> Result<Vec<Numbered<'t>>> {
+        let mut messages: Vec<Numbered<'t>> = Vec::with_capacity(sent.len());
+        for (at, message) in sent.into_iter().enumerate() {
+            messages.push((at as u32, named_alike(message, budget)?));
+        }
+        let is_unread = format == ContentFormat::Auto && !self.knows_developer;
+        if is_unread && messages.iter().any(|(_, message)| has_role(message, "developer")) && !self.writes("developer")
+        {
+            messages = as_system(messages, places, budget)?;
+        }
+        for (number, message) in &mut messages {
+            *message = self.fitted(message.clone(), format, places, *number, budget)?;
+        }
+        Ok(messages)
+    }
+}
+
+/// What a run of a template made.
+pub(super) struct Made<'t> {
+    pub text: Builder,
+    pub turns: Vec<Turn>,
+    /// The text of the last message, if that goes on.
+    pub last: Option<Text<'t>>,
+    /// For the next chat of the same request.
+    pub after: Before,
+}
+
+/// Of several with one name the last counts.
+type Variables<'t> = Vec<(Value<'t>, Value<'t>)>;
+
+/// The variables of a chat beside its messages, and the size of those that the caller gives.
+fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> Result<(Variables<'t>, usize)> {
+    let mut variables = Vec::with_capacity(16);
+    let mut shared = 0;
+    for (name, literal) in &chat.specials {
+        variables.push((Value::literal(name), Value::literal(literal)));
+    }
+    if let Some(arguments) = chat.arguments {
+        let arguments = places.option(arguments, "template_args")?;
+        shared += size(&arguments);
+        let Value::Dict(arguments) = arguments else { return Err(not_plain()) };
+        for (name, value) in arguments.entries() {
+            let Some(name) = name.as_text() else { continue };
+            if chat.reserved.iter().any(|reserved| reserved == name.as_str()) {
+                return Err(not_plain());
+            }
+            variables.push((Value::Str(name.clone()), value.clone()));
+        }
+    }
+    for (name, json) in [("tools", chat.tools), ("documents", chat.documents)] {
+        let mut value = Value::None;
+        if let Some(json) = json {
+            value = places.option(json, name)?;
+            if chat.sent == Sent::Raw && !is_objects(&value) {
+                return Err(not_plain());
+            }
+            if chat.form != MessageForm::Sent && name == "tools" {
+                value = vllm_form::tools(&value, places, unlimited)?;
+            }
+            shared += size(&value);
+        }
+        variables.push((Value::literal(name), value));
+    }
+    Ok((variables, shared))
+}
+
+fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
+    let (text, runs) = made.into_parts();
+    let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
+    let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
+    let (mut start, mut last) = (0, 0);
+    for run in runs {
+        let (end, place) = (run.end as usize, run.origin >> 1);
+        if place > 0 {
+            match spans.last_mut() {
+                Some(span) if span.bytes.end == start && last == place => span.bytes.end = end,
+                _ => {
+                    // A template may write each letter of a text alone.
+                    let (message, field) = paths.entry(place).or_insert_with(|| {
+                        let (message, field) = places.path(place);
+                        (message, field.into())
+                    });
+                    let (message, field) = (*message, Arc::clone(field));
+                    spans.push(Span { message, field, bytes: start..end });
+                }
+            }
+            last = place;
+        }
+        if run.origin & GENERATED != 0 {
+            match generated.last_mut() {
+                Some(block) if block.end == start => block.end = end,
+                _ => generated.push(start..end),
+            }
+        }
+        start = end;
+    }
+    Rendering { text, spans, generated, turns, after }
+}
+
+/// What stands for which message, in order and disjoint; of what stands in one another, the inner takes from the outer.
+fn apart(mut turns: Vec<Turn>) -> Vec<Turn> {
+    turns.sort_by_key(|turn| (turn.bytes.start, std::cmp::Reverse(turn.bytes.end)));
+    let (mut parts, mut open): (Vec<Turn>, Vec<Turn>) = (Vec::with_capacity(turns.len()), Vec::new());
+    let mut at = 0;
+    let mut write = |message, end: usize, at: &mut usize| {
+        if *at < end {
+            parts.push(Turn { message, bytes: *at..end });
+        }
+        *at = end.max(*at);
+    };
+    for turn in turns {
+        while let Some(outer) = open.pop() {
+            if outer.bytes.end > turn.bytes.start {
+                write(outer.message, turn.bytes.start, &mut at);
+                open.push(outer);
+                break;
+            }
+            write(outer.message, outer.bytes.end, &mut at);
+        }
+        at = turn.bytes.start;
+        open.push(turn);
+    }
+    while let Some(outer) = open.pop() {
+        write(outer.message, outer.bytes.end, &mut at);
+    }
+    parts
+}

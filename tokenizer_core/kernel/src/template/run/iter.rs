@@ -1,0 +1,237 @@
+//! Iterating: over what values hold, and over what filters make one by one, as Python's generators do.
+
+use std::rc::Rc;
+
+use super::calls::Given;
+use super::objects::Object;
+use super::statements::Run;
+use crate::template::syntax::ast::For;
+use crate::template::syntax::failure::{Failure, Result};
+use crate::template::values::budget::ITEM;
+use crate::template::values::compare::truth;
+use crate::template::values::dict::Dict;
+use crate::template::values::text::Text;
+use crate::template::values::value::{Counted, Items, Value, View};
+
+/// Where items come from.
+#[derive(Debug)]
+pub enum Source<'t> {
+    /// No items.
+    Empty,
+    /// It is being asked for its next item.
+    Busy,
+    /// What a filter makes, once it is asked for its first item.
+    Later(Box<(&'static str, Value<'t>, Given<'t>)>),
+    /// A list or a tuple, and the place in it.
+    Items(Rc<Items<'t>>, usize),
+    /// From the end: how many are left.
+    Reversed(Rc<Items<'t>>, usize),
+    /// The characters of a text from a byte on.
+    Characters(Text<'t>, usize),
+    /// A part of a dictionary, and the place in it.
+    View(View, Rc<Dict<'t>>, usize),
+    /// Numbers, and how many are gone.
+    Counted(Counted, usize),
+    /// What is at hand.
+    Values(std::vec::IntoIter<Value<'t>>),
+    /// Another iterator, by its number.
+    Other(u32),
+    /// What passes the condition of a loop, whose variables stand at a base.
+    Tested(Box<Source<'t>>, &'t For, u32),
+    /// What a filter does to each item.
+    Filtered(Box<Source<'t>>, Rc<Step<'t>>),
+    /// Lists of so many items, the last filled up.
+    Batched(Box<Source<'t>>, usize, Option<Value<'t>>),
+}
+
+/// What `map`, `select` and their like do to each item.
+#[derive(Debug)]
+pub struct Step<'t> {
+    /// The path of an attribute to look at; without parts the item itself.
+    pub path: Vec<Value<'t>>,
+    /// What is done.
+    pub action: Action<'t>,
+}
+
+/// See [`Step`].
+#[derive(Debug)]
+pub enum Action<'t> {
+    /// Take the attribute, or this where it is undefined.
+    Attribute(Value<'t>),
+    /// Apply a filter.
+    Filter(Text<'t>, Given<'t>),
+    /// Keep the item if the test says so, or the truth where there is none.
+    Keep(bool, Option<(Text<'t>, Given<'t>)>),
+}
+
+impl Source<'_> {
+    /// How many items there are, where Python's `len` tells.
+    pub fn length(&self) -> Option<usize> {
+        match self {
+            Self::Empty => Some(0),
+            Self::Items(items, _) => Some(items.values.len()),
+            Self::Characters(text, _) => Some(text.count()),
+            Self::View(_, dict, _) => Some(dict.len()),
+            Self::Counted(range, _) => Some(range.len()),
+            _ => None,
+        }
+    }
+}
+
+impl<'t> Run<'t> {
+    /// Iterate over a value.
+    pub fn iterate(&mut self, value: &Value<'t>) -> Result<Source<'t>> {
+        Ok(match value {
+            Value::List(items) | Value::Tuple(items) => Source::Items(Rc::clone(items), 0),
+            Value::Dict(dict) => Source::View(View::Keys, Rc::clone(dict), 0),
+            Value::View(view, dict) => Source::View(*view, Rc::clone(dict), 0),
+            Value::Str(text) => {
+                self.budget.charge(text.len() >> 4)?;
+                Source::Characters(text.clone(), 0)
+            }
+            Value::Range(range) => Source::Counted(**range, 0),
+            Value::Undefined(_) => Source::Empty,
+            Value::Iter(number) => Source::Other(*number),
+            Value::Markup(_) => return Err(Failure::untrackable("takes text apart that is safe for HTML")),
+            Value::Loop(_) => return Err(Failure::untrackable("iterates over 'loop'")),
+            other => {
+                let failure = Failure::failed(format!("'{}' object is not iterable", other.type_name()));
+                return Err(failure.about(other));
+            }
+        })
+    }
+
+    /// The next item.
+    pub fn next(&mut self, source: &mut Source<'t>) -> Result<Option<Value<'t>>> {
+        self.budget.charge(1)?;
+        Ok(match source {
+            Source::Empty => None,
+            Source::Busy => return Err(Failure::failed("generator already executing")),
+            Source::Later(later) => {
+                let (name, value, given) = &**later;
+                *source = self.begin(name, value, given.clone()).map_err(|failure| failure.about(value))?;
+                return self.next(source);
+            }
+            Source::Items(items, at) => {
+                *at += 1;
+                items.values.get(*at - 1).cloned()
+            }
+            Source::Reversed(items, left) => left.checked_sub(1).and_then(|next| {
+                *left = next;
+                items.values.get(next).cloned()
+            }),
+            Source::Characters(text, at) => {
+                let length = text.as_str()[*at..].chars().next().map(char::len_utf8);
+                length.map(|length| {
+                    *at += length;
+                    Value::Str(text.slice(*at - length..*at))
+                })
+            }
+            Source::View(view, dict, at) => {
+                *at += 1;
+                match (dict.entries().get(*at - 1), view) {
+                    (None, _) => None,
+                    (Some((key, _)), View::Keys) => Some(key.clone()),
+                    (Some((_, value)), View::Values) => Some(value.clone()),
+                    (Some((key, value)), View::Items) => {
+                        Some(Value::tuple(vec![key.clone(), value.clone()], &self.budget)?)
+                    }
+                }
+            }
+            Source::Counted(range, gone) => (*gone < range.len()).then(|| {
+                *gone += 1;
+                Value::Int(range.at(*gone - 1), range.origin)
+            }),
+            Source::Values(values) => values.next(),
+            Source::Other(number) => {
+                let number = *number as usize;
+                let Some(Object::Iter(inner)) = self.objects.get_mut(number) else { return Ok(None) };
+                let mut inner = std::mem::replace(inner, Source::Busy);
+                self.deeper()?;
+                let item = self.next(&mut inner)?;
+                self.higher();
+                self.objects[number] = Object::Iter(if item.is_none() { Source::Empty } else { inner });
+                item
+            }
+            Source::Tested(inner, each, base) => loop {
+                let Some(item) = self.next(inner)? else { break None };
+                if let Some(item) = self.passing(each, item, *base)? {
+                    break Some(item);
+                }
+            },
+            Source::Filtered(inner, step) => loop {
+                let Some(item) = self.next(inner)? else { break None };
+                if let Some(item) = self.step(step, item)? {
+                    break Some(item);
+                }
+            },
+            Source::Batched(inner, size, fill) => {
+                let mut batch = Vec::new();
+                while batch.len() < *size {
+                    let Some(item) = self.next(inner)? else { break };
+                    self.budget.push(&mut batch, item, ITEM)?;
+                }
+                if batch.is_empty() {
+                    return Ok(None);
+                }
+                if let Some(fill) = fill {
+                    let mut filled = self.budget.room(*size, ITEM)?;
+                    filled.append(&mut batch);
+                    filled.resize(*size, fill.clone());
+                    batch = filled;
+                }
+                Some(Value::list(batch, &self.budget)?)
+            }
+        })
+    }
+
+    fn step(&mut self, step: &Step<'t>, item: Value<'t>) -> Result<Option<Value<'t>>> {
+        self.budget.charge(4)?;
+        let looked = self.follow(item.clone(), &step.path)?;
+        Ok(match &step.action {
+            Action::Attribute(default) => Some(match looked {
+                Value::Undefined(_) if !matches!(default, Value::None) => default.clone(),
+                looked => looked,
+            }),
+            Action::Filter(name, given) => Some(self.filter(name.as_str(), looked, given.clone())?),
+            Action::Keep(wanted, test) => {
+                let holds = match test {
+                    Some((name, given)) => self.test(name.as_str(), looked, given.clone())?,
+                    None => truth(&looked),
+                };
+                (holds == *wanted).then_some(item)
+            }
+        })
+    }
+
+    /// An attribute of an attribute of a value.
+    pub fn follow(&mut self, mut value: Value<'t>, path: &[Value<'t>]) -> Result<Value<'t>> {
+        for part in path {
+            self.budget.charge(4)?;
+            value = self.item(&value, part)?;
+        }
+        Ok(value)
+    }
+
+    /// All items of a value.
+    pub fn collect(&mut self, value: &Value<'t>) -> Result<Vec<Value<'t>>> {
+        if let Value::List(items) | Value::Tuple(items) = value {
+            let mut copied = self.budget.room(items.values.len(), ITEM)?;
+            copied.extend_from_slice(&items.values);
+            return Ok(copied);
+        }
+        let mut source = self.iterate(value)?;
+        // Room for all at once: a list that grows to a million takes three times its place on the way.
+        let (count, steps) = source.length().map_or((0, ITEM), |length| (length, 0));
+        let mut items = self.budget.room(count, ITEM)?;
+        while let Some(item) = self.next(&mut source)? {
+            self.budget.push(&mut items, item, steps)?;
+        }
+        Ok(items)
+    }
+
+    /// An iterator as a value.
+    pub fn generator(&mut self, source: Source<'t>) -> Result<Value<'t>> {
+        Ok(Value::Iter(self.object(Object::Iter(source))?))
+    }
+}
