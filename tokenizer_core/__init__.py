@@ -91,12 +91,12 @@ if TYPE_CHECKING:
     from tokenizer_core.spans import length_in
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.token_files.checking import TokenFilesReport, check_token_files
-    from tokenizer_core.token_files.claims import ClaimsOf
+    from tokenizer_core.token_files.claims import Claims
     from tokenizer_core.token_files.layouts import LayoutName
     from tokenizer_core.token_files.layouts.layout import Dtype
     from tokenizer_core.token_files.manifest import TokenFiles, is_token_files, read_token_files
     from tokenizer_core.token_files.recipe import EndOfText, check_encode_options
-    from tokenizer_core.token_files.run import EncodingProgress, encode_corpus
+    from tokenizer_core.token_files.run import EncodingProgress, encode_corpus, has_free_task
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
     from tokenizer_core.training.entry_settings import (
@@ -146,7 +146,7 @@ __all__ = [
     "ChatRenderer",
     "ChatRoute",
     "CheckReport",
-    "ClaimsOf",
+    "Claims",
     "ClusterFailed",
     "Comparison",
     "ContentFormat",
@@ -268,6 +268,7 @@ __all__ = [
     "extend",
     "fertility",
     "fertility_by_language",
+    "has_free_task",
     "is_token_files",
     "length_in",
     "media_of",
@@ -317,13 +318,13 @@ _LATER = {
         "corpus.reading": ("CorpusFormat", "OnError"),
         "corpus.sample": ("sample_corpus",),
         "token_counts": ("Fertility", "fertility", "fertility_by_language"),
-        "token_files.claims": ("ClaimsOf",),
+        "token_files.claims": ("Claims",),
         "token_files.checking": ("TokenFilesReport", "check_token_files"),
         "token_files.layouts": ("LayoutName",),
         "token_files.layouts.layout": ("Dtype",),
         "token_files.manifest": ("TokenFiles", "is_token_files", "read_token_files"),
         "token_files.recipe": ("EndOfText", "check_encode_options"),
-        "token_files.run": ("EncodingProgress", "encode_corpus"),
+        "token_files.run": ("EncodingProgress", "encode_corpus", "has_free_task"),
         "engines.engine": ("Engine",),
         "engines.ray": ("RayEngine",),
         "examples": ("TrainedOn",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,7 @@ from service.job_process.process import bounds, run
 from service.registry.artifact_dirs import sync_directory
 from service.schemas.encode_jobs import EncodingSettings
 from tokenizer_core import (
-    ClaimsOf,
-    EncodingProgress,
+    Claims,
     Files,
     HashMismatch,
     TokenFiles,
@@ -27,56 +26,33 @@ from tokenizer_core import (
 )
 
 _MANIFEST = "manifest.json"
-FINISH = "finish"
-"""What whoever puts the parts of a corpus into place claims."""
 
 
 class Left(Exception):
     """The work of a process that helps is done."""
 
 
-class WorkerClaims:
-    """The claims of a process, for which its worker asks the database."""
+class HelperClaims(Claims):
+    """The claims of a process that helps: it leaves when it is wanted elsewhere, and puts nothing into place."""
 
-    def __init__(
-        self,
-        messages: MessageWriter,
-        watchdog: Watchdog,
-        helping: bool,
-        sizes: Mapping[str, int],
-        is_done: Callable[[str], bool],
-    ) -> None:
-        self._messages, self._watchdog, self._helping, self._is_done = messages, watchdog, helping, is_done
-        if not helping:
-            messages.send(parts=[[key, [size, is_done(key)]] for key, size in sizes.items()])
+    def __init__(self, watchdog: Watchdog, folder: Path) -> None:
+        super().__init__(folder)
+        self._watchdog = watchdog
 
     def take(self, name: str) -> bool:
-        """Claim a part; only the process of the worker that holds the job puts all into place.
+        """Claim a part.
 
         Raises:
             Left
         """
-        if name == FINISH:
-            if self._helping:
-                raise Left
-            return True
-        self._messages.send(claim=name)
-        answer = self._watchdog.answer()
-        if answer == "leave":
+        if name == self.FINISH or self._watchdog.is_to_leave():
             raise Left
-        return answer == "yes"
+        return super().take(name)
 
-    def release(self, name: str) -> None:
-        """Give a part back, and say whether it is done."""
-        if name != FINISH:
-            self._messages.send(release=name, done=self._is_done(name))
 
-    def others(self) -> Iterator[str]:
-        """Return nothing: nobody else's claims matter to a run that joins."""
-        return iter(())
-
-    def close(self) -> None:
-        """Do nothing: the worker gives back what is still held."""
+def tokens_of(directory: Path) -> Path:
+    """Return where the files of a job are made."""
+    return directory / "tokens"
 
 
 def encode(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -> None:
@@ -85,13 +61,13 @@ def encode(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -
     A process that helps leaves when no part is left to it.
     """
     directory, helping = Path(order["directory"]), order["helping"]
-    place, made = Path(order["target"]) / directory.name, directory / "tokens"
+    place, made = Path(order["target"]) / directory.name, tokens_of(directory)
     messages.phase("encoding")
     # An attempt before may have put them into place and died.
     if not place.exists():
-        claims = partial(WorkerClaims, messages, watchdog, helping)
+        claims = partial(HelperClaims, watchdog) if helping else Claims
         with suppress(Left):
-            _encode_parts(order, made, claims, lambda progress: messages.sometimes(read=progress.reading))
+            _encode_parts(order, made, claims, messages)
     if helping:
         messages.send(left=True)
         return
@@ -107,9 +83,7 @@ def encode(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -
     messages.send(published={**published, "report": _report(written)})
 
 
-def _encode_parts(
-    order: dict[str, Any], made: Path, claims: ClaimsOf, progress: Callable[[EncodingProgress], object]
-) -> None:
+def _encode_parts(order: dict[str, Any], made: Path, claims: Callable[[Path], Claims], messages: MessageWriter) -> None:
     recipe, options = order["recipe"], {**order["recipe"]["settings"]}
     # What was uploaded is named in the manifest by its name here, not by where this server keeps it.
     os.chdir(order["directory"])
@@ -125,7 +99,7 @@ def _encode_parts(
         threads=order["threads"],
         bounds=bounds(order, Path()),
         claims=claims,
-        progress=progress,
+        progress=lambda now: messages.progress(done=now.done, total=now.total, unit="bytes"),
     )
 
 

@@ -1,8 +1,8 @@
 """Two pipes of lines between a training process and its worker.
 
 The worker writes until when the job is its own (``until SECONDS``, by the clock that all processes of a host share),
-the answer to each claim of a part (``claim yes``, ``claim no`` or ``claim leave``) and, once, that the result may be
-put into place (``go``). When its pipe ends, or that time comes, another worker may have the job, so the process kills
+once, that the result may be put into place (``go``), and that a process that helps is to leave after the part in work
+(``leave``). When its pipe ends, or that time comes, another worker may have the job, so the process kills
 itself. The process writes lines of JSON.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import select
 import signal
 import threading
@@ -33,16 +32,16 @@ class Watchdog:
         self._descriptor = descriptor
         self._until = until
         self._may_publish = threading.Event()
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._to_leave = threading.Event()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def wait_to_publish(self) -> None:
         """Wait until the worker allows it; if it never does, this process is killed while it waits."""
         self._may_publish.wait()
 
-    def answer(self) -> str:
-        """Wait for the answer to a claim; if it never comes, this process is killed while it waits."""
-        return self._answers.get()
+    def is_to_leave(self) -> bool:
+        """Tell whether this process is wanted elsewhere."""
+        return self._to_leave.is_set()
 
     def _watch(self) -> None:
         rest, waiting = b"", []
@@ -65,10 +64,7 @@ class Watchdog:
 
     def _tell(self, lines: list[bytes]) -> None:
         for line in lines:
-            if line == b"go":
-                self._may_publish.set()
-            else:
-                self._answers.put(line.removeprefix(b"claim ").decode("ascii"))
+            (self._may_publish if line == b"go" else self._to_leave).set()
 
 
 class MessageWriter:
@@ -94,11 +90,7 @@ class MessageWriter:
 
     def progress(self, **progress: Any) -> None:
         """Say how far the phase is, a few times a second."""
-        self.sometimes(progress=progress)
-
-    def sometimes(self, **message: Any) -> None:
-        """Write one message, unless another such one was written just now."""
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
             self._last_progress = now
-            self.send(**message)
+            self.send(progress=progress)

@@ -28,7 +28,6 @@ from service.jobs.interface import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import JobLimits
-from service.jobs.parts import Parts
 from service.jobs.states import Event, Kind, Stage
 from service.log_lines import is_log_plain
 from tokenizer_core import TimeLeft
@@ -68,7 +67,6 @@ class WorkerContext:
 
     name: str
     leases: Leases
-    parts: Parts
     limits: JobLimits
     files: Path
     targets: Mapping[Kind, Path]
@@ -76,13 +74,13 @@ class WorkerContext:
     commands: Mapping[Kind, Sequence[str]]
 
 
-def attempt(context: WorkerContext, lease: Lease, kind_of_run: type[Attempt] | None = None) -> None:
+def attempt(context: WorkerContext, lease: Lease) -> None:
     """Do a job, and leave it finished, back in the queue, or with the worker that has it by now."""
     directory = context.files / lease.job.id
     try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            run = (kind_of_run or Attempt)(context, lease, directory)
+            run = Attempt(context, lease, directory)
             run.target.mkdir(parents=True, exist_ok=True)
             with run.process():
                 outcome = run.watch()
@@ -139,10 +137,6 @@ class Attempt:
             _end(self._process)
             for pipe in (self._process.stdin, self._process.stdout):
                 _pipe(pipe).close()
-            self.let_go()
-
-    def let_go(self) -> None:
-        """Give back what the process held beside its job."""
 
     def watch(self) -> Outcome:
         """Read what the process writes and keep the lease, until the process ends or something ends the job."""
@@ -195,6 +189,7 @@ class Attempt:
             "directory": str(self._directory),
             "target": str(self.target),
             "until": self._until(),
+            "helping": False,
         }
 
     def _until(self) -> float:

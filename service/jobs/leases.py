@@ -11,12 +11,12 @@ import time
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, exists, func, or_, select, update
 
 from service.jobs.database import Database
 from service.jobs.job import Artifact, Job, JobError, JobProgress
 from service.jobs.schema import JOBS, Now, job_of
-from service.jobs.states import FINISHED, RUNNING, Event, Stage
+from service.jobs.states import FINISHED, RUNNING, Event, Kind, Stage
 from service.jobs.transition import changed
 
 _RUNNING = JOBS.c.stage.in_([str(stage) for stage in RUNNING])
@@ -163,6 +163,30 @@ class Leases:
         with self.database.read() as connection:
             ages = select(JOBS.c.id, (Now() - JOBS.c.finished_at).label("ago")).where(JOBS.c.id.in_(list(ids)))
             return {row.id: row.ago for row in connection.execute(ages)}
+
+    def encoding(self, passed_over: Collection[str]) -> list[Job]:
+        """Return the jobs whose parts are being encoded, those that are passed over left out."""
+        if not self.database.exists:
+            return []
+        stage = and_(JOBS.c.kind == str(Kind.ENCODE), JOBS.c.stage == str(Stage.ENCODING))
+        wanted = select(JOBS).where(stage, JOBS.c.id.not_in(list(passed_over))).order_by(JOBS.c.created_at, JOBS.c.id)
+        with self.database.read() as connection:
+            return [job_of(row) for row in connection.execute(wanted)]
+
+    def may_help(self, job_id: str) -> bool:
+        """Tell whether a helper of a job goes on when its part is done: it leaves for one that waits.
+
+        Raises:
+            LeaseLost: the job has ended, or is about to.
+        """
+        ending = [str(stage) for stage in (*FINISHED, Stage.COMMITTING)]
+        alive = exists().where(JOBS.c.id == job_id, JOBS.c.stage.not_in(ending))
+        encoding = exists().where(JOBS.c.id == job_id, JOBS.c.stage == str(Stage.ENCODING))
+        with self.database.read() as connection:
+            is_alive, goes_on = connection.execute(select(alive, and_(encoding, ~exists().where(_QUEUED)))).one()
+        if not is_alive:
+            raise LeaseLost
+        return bool(goes_on)
 
     def forget(self, *, keep: int, seconds: float) -> list[str]:
         """Delete jobs that ended long ago, and all but ``keep`` that ended of each owner; return their ids.

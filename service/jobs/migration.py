@@ -11,6 +11,8 @@ _OLD = f"{JOBS.name}_before_kinds"
 
 def migrate(connection: Connection) -> None:
     """Give every job a kind, in the transaction that opens the store: jobs of before there were kinds train."""
+    # Of a version whose workers divided their work by rows.
+    connection.execute(text("DROP TABLE IF EXISTS tokd_job_parts"))
     found = inspect(connection)
     if not found.has_table(JOBS.name):
         return

@@ -9,8 +9,6 @@ import json
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
-    Boolean,
     Column,
     Float,
     Index,
@@ -61,20 +59,6 @@ JOBS = Table(
     Index("tokd_jobs_by_stage", "stage", "created_at"),
     # All that is asked of jobs that ended, so that to forget some of many reads no row.
     Index("tokd_jobs_by_owner", "owner", "finished_at", "started_at", "id"),
-)
-
-PARTS = Table(
-    "tokd_job_parts",
-    METADATA,
-    Column("job_id", String(32), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    # Names its input and settings: a corpus that changes has other parts.
-    Column("key", String, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("read", BigInteger, nullable=False, default=0),
-    Column("is_done", Boolean, nullable=False, default=False),
-    Column("worker", String),
-    Column("lease_until", Float),
 )
 
 STATUS = [column for column in JOBS.c if column.name != "recipe"]

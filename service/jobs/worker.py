@@ -16,12 +16,11 @@ from pathlib import Path
 
 from service.job_process.control import ignore_hangup
 from service.jobs.database import translated
-from service.jobs.encode_run import EncodingAttempt, help_with
+from service.jobs.helping import help_with, unattended
 from service.jobs.interface import JobsUnavailable
-from service.jobs.job_run import COMMANDS, Attempt, WorkerContext, attempt
+from service.jobs.job_run import COMMANDS, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
-from service.jobs.parts import Parts
 from service.jobs.states import Kind
 from service.jobs.store import JobStore, is_id
 from service.registry.trained_tokenizers import encoded_directory, trained_directory
@@ -58,7 +57,6 @@ class Worker:
         self._context = WorkerContext(
             name=self.name,
             leases=self._leases,
-            parts=Parts(self._store.database, self.name, seconds=settings.lease_seconds),
             limits=JobLimits(settings),
             files=self._store.directory,
             targets={Kind.TRAIN: trained_directory(settings), Kind.ENCODE: encoded_directory(settings)},
@@ -102,11 +100,11 @@ class Worker:
         if lease is None:
             return self._help()
         _log.info("job %s: attempt %d", lease.job.id, lease.job.attempts)
-        attempt(self._context, lease, EncodingAttempt if lease.job.kind is Kind.ENCODE else Attempt)
+        attempt(self._context, lease)
         return True
 
     def _help(self) -> bool:
-        job = self._context.parts.unattended(self._passed_over)
+        job = unattended(self._context, self._passed_over)
         if job is None:
             return False
         _log.info("job %s: help", job.id)
@@ -123,7 +121,6 @@ class Worker:
         for job_id in self._leases.forget(keep=self._keep_jobs, seconds=self._keep_seconds):
             # Only the job says where token files are; artifacts are found by their hash.
             shutil.rmtree(self._context.targets[Kind.ENCODE] / job_id, ignore_errors=True)
-        self._context.parts.sweep()
         directory = self._context.files
         with translated():
             found = {path.name: path for path in directory.iterdir() if is_id(path.name)} if directory.is_dir() else {}

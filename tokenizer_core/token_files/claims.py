@@ -1,6 +1,6 @@
 """Divide tasks among runs on any hosts that share a folder, by files that only one of them can make.
 
-A claim is lost when nobody has touched it for ``LOST`` seconds by the clock of the folder, or its process is gone from
+A claim is lost when nobody has touched it for ``LEASE_SECONDS`` by the clock of the folder, or its process is gone from
 this host. Two runs that do one task for all that make the same bytes, so claims save time and nothing depends on them.
 """
 
@@ -12,46 +12,18 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
-TOUCHED = 5.0
-"""Seconds between two touches of a claim."""
-
-LOST = 60.0
+HEARTBEAT_SECONDS = 5.0
+LEASE_SECONDS = 60.0
 
 
-class Claims(Protocol):
-    """Divides tasks among runs."""
+class Claims:
+    """The claims of one run as files in a folder; touched in a thread until ``close``."""
 
-    def take(self, name: str) -> bool:
-        """Claim something, unless another run has it."""
-
-    def release(self, name: str) -> None:
-        """Give a claim back."""
-
-    def others(self) -> Iterator[str]:
-        """Return what other runs have claimed that are alive."""
-
-    def close(self) -> None:
-        """Give all claims back."""
-
-
-class ClaimsOf(Protocol):
-    """Makes the claims of a run."""
-
-    def __call__(self, sizes: Mapping[str, int], is_done: Callable[[str], bool], /) -> Claims:
-        """Return the claims.
-
-        Args:
-            sizes: of tasks, by their keys.
-            is_done: tells whether a task is done.
-        """
-
-
-class FileClaims:
-    """The claims of one run as files in a folder; touched in a thread of its own until ``close``."""
+    FINISH = "finish"
+    """What the run claims that puts all parts into place."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,7 +32,6 @@ class FileClaims:
         self._owner = json.dumps({"host": _host(), "process": os.getpid(), "started": _started(os.getpid())})
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._touch, name="claims", daemon=True)
-        self._thread.start()
 
     def take(self, name: str) -> bool:
         """Claim something, unless another run has it."""
@@ -74,10 +45,12 @@ class FileClaims:
         except FileExistsError:
             return False
         self._held.add(path)
+        if not self._thread.ident:
+            self._thread.start()
         return True
 
     def _make(self, path: Path) -> None:
-        """Make a claim that has its owner from the beginning: one without would outlive a kill by ``LOST`` seconds."""
+        """Make a claim that has its owner from the beginning: one without would outlive a kill by a lease."""
         fresh = self._folder / f".claim-{secrets.token_hex(8)}"
         fresh.write_text(self._owner, encoding="utf-8")
         try:
@@ -97,6 +70,11 @@ class FileClaims:
         self._held.discard(path)
         path.unlink(missing_ok=True)
 
+    def is_free(self, name: str) -> bool:
+        """Tell whether no run that is alive has claimed something."""
+        path = self._path(name)
+        return not path.exists() or self._is_lost(path)
+
     def others(self) -> Iterator[str]:
         """Return what other runs have claimed that are alive."""
         for path in self._folder.glob("*.claim"):
@@ -106,7 +84,8 @@ class FileClaims:
     def close(self) -> None:
         """Give all claims back."""
         self._closed.set()
-        self._thread.join()
+        if self._thread.ident:
+            self._thread.join()
         for path in [*self._held, self._clock]:
             path.unlink(missing_ok=True)
 
@@ -114,7 +93,7 @@ class FileClaims:
         return self._folder / f"{name}.claim"
 
     def _touch(self) -> None:
-        while not self._closed.wait(TOUCHED):
+        while not self._closed.wait(HEARTBEAT_SECONDS):
             for path in list(self._held):
                 with contextlib.suppress(OSError):
                     os.utime(path)
@@ -124,11 +103,11 @@ class FileClaims:
             touched, owner = path.stat().st_mtime, json.loads(path.read_bytes() or b"{}")
         except (FileNotFoundError, ValueError):
             return False
-        if owner.get("host") == _host():
-            return bool(_started(owner["process"]) != owner["started"])
+        if owner.get("host") == _host() and _started(owner["process"]) != owner["started"]:
+            return True
         # The clock of the folder's host, which need not be this one's.
         self._clock.touch()
-        return self._clock.stat().st_mtime - touched > LOST
+        return self._clock.stat().st_mtime - touched > LEASE_SECONDS
 
 
 def _host() -> str:

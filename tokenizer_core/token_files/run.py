@@ -25,7 +25,7 @@ from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.engines.engine import Call, Engine, Here
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.examples import TrainedOn
-from tokenizer_core.token_files.claims import Claims, ClaimsOf, FileClaims
+from tokenizer_core.token_files.claims import Claims
 from tokenizer_core.token_files.encoding import TaskEncoder, encode_task, keep_tokenizer, part_encoder
 from tokenizer_core.token_files.layouts import LayoutName
 from tokenizer_core.token_files.layouts.layout import Dtype, Shard
@@ -42,6 +42,9 @@ MEMORY = 128 << 20
 _REPORTED = 0.1
 """Seconds between two reports."""
 
+_COUNTED = 2.0
+"""Seconds between two counts of what all runs have done."""
+
 _WAITED = 0.5
 """Seconds between two looks at what other runs have done."""
 
@@ -51,16 +54,14 @@ class EncodingProgress:
     """The progress of a run.
 
     Attributes:
-        done, total: bytes of the files, packed as they are.
+        done, total: bytes of the files, packed as they are; ``done`` by all runs that share the work.
         documents, tokens: that this run has encoded.
-        reading: bytes of ``done`` that are of the task that is not finished.
     """
 
     done: int
     total: int
     documents: int
     tokens: int
-    reading: int = 0
 
 
 def encode_corpus(
@@ -82,7 +83,7 @@ def encode_corpus(
     memory: int = MEMORY,
     engine: Engine | None = None,
     bounds: Bounds = UNBOUNDED,
-    claims: ClaimsOf | None = None,
+    claims: Callable[[Path], Claims] = Claims,
     progress: Callable[[EncodingProgress], object] | None = None,
 ) -> TokenFiles:
     """Encode every document of files, in the order of their names, into a new directory.
@@ -108,8 +109,8 @@ def encode_corpus(
         engine: does the work, such as a ``RayEngine``, whose hosts share the directory of ``out`` and the files; by
             default ``threads`` of this process.
         bounds: what the corpus may be.
-        claims: divides the tasks among runs that join, in place of files beside the output. It is given the size of
-            each task by its key, and what tells whether one is done. Who puts all into place claims ``finish``.
+        claims: makes what divides the tasks among runs that join, of the folder of finished parts. Whoever puts all
+            into place claims ``Claims.FINISH``.
         progress: called about ten times a second; what it raises stops the run.
 
     Raises:
@@ -144,7 +145,7 @@ def encode_corpus(
         raise FileExistsError(errno.EEXIST, message, str(store.folder))
     with contextlib.suppress(FileExistsError):
         store.folder.mkdir()
-    claimed = FileClaims(store.folder) if claims is None else _claimed(claims, planned, store)
+    claimed = claims(store.folder)
     try:
         if os.path.lexists(place):
             # Another run has finished meanwhile.
@@ -153,6 +154,7 @@ def encode_corpus(
             if any(claimed.others()):
                 raise FileExistsError(errno.EEXIST, "another run is writing it; join it", str(place))
             sweep(store.folder)
+        store.write_plan(planned)
         run = _Run(planned, store, claimed, Meter(bounds=bounds), progress)
         if engine is None:
             with part_encoder(recipe, tokenizer, threads, memory) as encoder:
@@ -175,13 +177,15 @@ def encode_corpus(
             store.tidy(is_whole=os.path.lexists(place))
 
 
+def has_free_task(out: str | os.PathLike[str]) -> bool:
+    """Tell whether a run that joins those that write ``out`` would find a task that no other has."""
+    store = Store(store_of(Path(out)))
+    with contextlib.closing(Claims(store.folder)) as claims:
+        return any(claims.is_free(key) for key in store.left())
+
+
 def _shared(recipe: Recipe, store: Store, memory: int, task: Task) -> Call:
     return Call(task.key, encode_task, (recipe, store.folder, task, memory), partial(store.is_done, task))
-
-
-def _claimed(claims: ClaimsOf, planned: list[Task], store: Store) -> Claims:
-    by_key = {task.key: task for task in planned}
-    return claims({key: task.size for key, task in by_key.items()}, lambda key: store.is_done(by_key[key]))
 
 
 class _Run:
@@ -196,20 +200,20 @@ class _Run:
         progress: Callable[[EncodingProgress], object] | None,
     ) -> None:
         self._planned, self._store, self._claims, self._progress = planned, store, claims, progress
-        self._total = sum(task.size for task in planned)
-        self._done = self._documents = self._tokens = 0
-        self._next_report = 0.0
+        self._sizes = {task.key: task.size for task in planned}
+        self._total = sum(self._sizes.values())
+        self._done = self._done_by_all = self._told = self._documents = self._tokens = 0
+        self._next_report = self._next_count = 0.0
         self.meter = meter
 
     def work(self, engine: Engine, call_of: Callable[[Task], Call]) -> None:
         """Do tasks until all are done, by this run or by others."""
-        sizes = {task.key: task.size for task in self._planned}
         left = self._planned
         while left:
             waiting: list[Task] = []
             for call in engine.run(self._calls(left, waiting, call_of), lambda: self.add(0, 0)):
                 self._claims.release(call.name)
-                self._done += sizes[call.name]
+                self._done += self._sizes[call.name]
                 self.meter.bytes = 0
                 if not isinstance(engine, Here):
                     # Tasks of this process tell of every block.
@@ -218,14 +222,14 @@ class _Run:
                 time.sleep(_WAITED)
             self.add(0, 0)
             left = waiting
-        self._next_report = 0.0
+        self._next_report = self._next_count = 0.0
         self.add(0, 0)
 
     def _calls(self, left: list[Task], waiting: list[Task], call_of: Callable[[Task], Call]) -> Iterator[Call]:
         for task in left:
             if self._store.is_done(task):
-                self._done += task.size
-            elif self._claims.take(task.key):
+                continue
+            if self._claims.take(task.key):
                 yield call_of(task)
             else:
                 waiting.append(task)
@@ -236,9 +240,15 @@ class _Run:
         self._tokens += tokens
         if self._progress is None or time.monotonic() < self._next_report:
             return
-        self._next_report = time.monotonic() + _REPORTED
-        done = min(self._done + self.meter.bytes, self._total)
-        self._progress(EncodingProgress(done, self._total, self._documents, self._tokens, self.meter.bytes))
+        now = time.monotonic()
+        self._next_report = now + _REPORTED
+        if now >= self._next_count:
+            # Other runs finish tasks too, which this one sees otherwise only when it would take them.
+            self._next_count = now + _COUNTED
+            self._done_by_all = self._total - sum(self._sizes.get(key, 0) for key in self._store.left())
+        done = max(self._done, self._done_by_all) + self.meter.bytes
+        self._told = max(self._told, min(done, self._total))
+        self._progress(EncodingProgress(self._told, self._total, self._documents, self._tokens))
 
 
 def _whole(place: Path, recipe: Recipe, planned: list[Task]) -> TokenFiles:
@@ -262,7 +272,7 @@ def _run_key(recipe: Recipe, planned: list[Task]) -> str:
 
 def _finish(place: Path, recipe: Recipe, planned: list[Task], store: Store, claims: Claims) -> None:
     """Put the parts in place, or wait until another run has."""
-    while not claims.take("finish"):
+    while not claims.take(Claims.FINISH):
         time.sleep(_WAITED)
         if place.exists():
             return

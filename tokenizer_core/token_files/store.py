@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -23,6 +23,7 @@ from tokenizer_core.token_files.plan import Task
 from tokenizer_core.token_files.recipe import Recipe
 
 _COPIED = 1 << 20
+_PLAN = "plan.json"
 
 _SYNCED = 16 << 20
 """Bytes of a file after which the disk begins to write: all at the end is a tenth of a run's time."""
@@ -54,11 +55,23 @@ class Store:
 
     def is_done(self, task: Task) -> bool:
         """Return whether all parts of a task are there."""
-        return _read(self.folder / f"{task.key}.json") is not None
+        return _read(self._marker_of_task(task.key)) is not None
+
+    def write_plan(self, planned: Sequence[Task]) -> None:
+        """Write down the tasks, for whoever asks whether one is left."""
+        replace(self.folder / _PLAN, [json.dumps([task.key for task in planned]).encode()])
+
+    def left(self) -> list[str]:
+        """Return the keys of the tasks that are not done; none before the plan is written."""
+        try:
+            planned: list[str] = json.loads((self.folder / _PLAN).read_bytes())
+        except FileNotFoundError:
+            return []
+        return [key for key in planned if not self._marker_of_task(key).exists()]
 
     def finish(self, task: Task, parts: int) -> None:
         """Say that a task has so many parts."""
-        replace(self.folder / f"{task.key}.json", [json.dumps({"parts": parts}).encode()])
+        replace(self._marker_of_task(task.key), [json.dumps({"parts": parts}).encode()])
 
     def publish(self, task: Task, part: int, outputs: Outputs, totals: Totals) -> None:
         """Put the files of a part in place, then its marker."""
@@ -101,6 +114,9 @@ class Store:
         while (marker := _read(self._marker(key, len(found)))) is not None:
             found.append(marker)
         return found
+
+    def _marker_of_task(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
 
     def _marker(self, key: str, part: int) -> Path:
         return self.folder / f"{key}-{part}.json"

@@ -12,8 +12,8 @@ import pytest
 
 from tests.core.token_files.conftest import line, many_texts
 from tests.core.token_files.readers import READERS
-from tokenizer_core import InvalidCorpus, Tokenizer, encode_corpus
-from tokenizer_core.token_files import claims, store
+from tokenizer_core import InvalidCorpus, Tokenizer, encode_corpus, has_free_task
+from tokenizer_core.token_files import claims, run, store
 from tokenizer_core.token_files.layouts import LAYOUTS
 from tokenizer_core.token_files.shuffle import permutation
 
@@ -146,7 +146,7 @@ def test_the_permutation_is_the_same_for_ever():
 def test_another_run_that_is_alive_is_joined_or_refused(tokenizer, large_corpus, tmp_path):
     folder = store.store_of(tmp_path / "out")
     folder.mkdir()
-    other = claims.FileClaims(folder)
+    other = claims.Claims(folder)
     assert other.take("0" * 32)
     with pytest.raises(FileExistsError, match="join it"):
         encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, resume=True)
@@ -154,9 +154,53 @@ def test_another_run_that_is_alive_is_joined_or_refused(tokenizer, large_corpus,
     other.close()
 
 
+def test_progress_is_that_of_all_runs_that_share_the_work(tokenizer, large_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_COUNTED", 0.0)
+    monkeypatch.setattr(run, "_REPORTED", 0.0)
+    told, of_another = [], []
+
+    def stop_at_half(progress):
+        of_another.append(progress)
+        if progress.done > progress.total / 2:
+            raise Stop
+
+    def note(progress):
+        if not told:
+            with pytest.raises(Stop):
+                encode_corpus(
+                    large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, join=True, progress=stop_at_half
+                )
+        told.append(progress)
+
+    whole = encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, join=True, progress=note)
+    assert told[1].done > told[1].total / 3 > 0
+    assert told[1].documents < whole.documents / 3
+    assert [each.done for each in told] == sorted(each.done for each in told)
+    assert told[-1].done == told[-1].total
+    assert told[-1].documents + of_another[-1].documents >= whole.documents
+
+
+def test_a_task_is_free_until_a_run_that_is_alive_has_it(tmp_path):
+    out = tmp_path / "out"
+    assert not has_free_task(out)
+    folder = store.store_of(out)
+    folder.mkdir()
+    (folder / "plan.json").write_text('["a", "b"]')
+    one = claims.Claims(folder)
+    assert one.take("a")
+    assert has_free_task(out)
+    assert one.take("b")
+    assert not has_free_task(out)
+    one.release("b")
+    (folder / "b.json").write_text("{}")
+    assert not has_free_task(out)
+    one.close()
+    assert has_free_task(out)
+
+
 def test_a_claim_belongs_to_one_run_until_it_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "TOUCHED", 0.01)
-    one, two = claims.FileClaims(tmp_path), claims.FileClaims(tmp_path)
+    monkeypatch.setattr(claims, "HEARTBEAT_SECONDS", 0.01)
+    one, two = claims.Claims(tmp_path), claims.Claims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     assert list(two.others()) == ["a"]
@@ -165,10 +209,10 @@ def test_a_claim_belongs_to_one_run_until_it_is_lost(tmp_path, monkeypatch):
     # A run on another host that has stopped touching its claim.
     (tmp_path / "b.claim").write_text('{"host": "elsewhere", "process": 1, "started": "1"}')
     assert not one.take("b")
-    monkeypatch.setattr(claims, "LOST", -1.0)
+    monkeypatch.setattr(claims, "LEASE_SECONDS", -1.0)
     assert one.take("b")
     # A process of this host that is gone.
-    monkeypatch.setattr(claims, "LOST", 1e9)
+    monkeypatch.setattr(claims, "LEASE_SECONDS", 1e9)
     owner = claims.json.loads(one._owner) | {"process": 2**22 + 1}
     (tmp_path / "c.claim").write_text(claims.json.dumps(owner))
     assert two.take("c")
@@ -182,7 +226,7 @@ def test_a_file_system_without_links_has_claims_too(tmp_path, monkeypatch):
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    one, two = claims.FileClaims(tmp_path), claims.FileClaims(tmp_path)
+    one, two = claims.Claims(tmp_path), claims.Claims(tmp_path)
     assert one.take("a")
     assert not two.take("a")
     one.close()

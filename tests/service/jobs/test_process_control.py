@@ -83,14 +83,14 @@ time.sleep(0.5)
     assert done.stderr.count(HANGUP) == 3
 
 
-@pytest.mark.parametrize(("renewed", "code", "told"), [(True, 0, "yes"), (False, -signal.SIGKILL, "")])
+@pytest.mark.parametrize(("renewed", "code", "told"), [(True, 0, "True"), (False, -signal.SIGKILL, "")])
 def test_a_process_that_was_held_up_reads_of_its_renewed_lease_before_it_gives_up(
     renewed: bool, code: int, told: str
 ) -> None:
     asked = (
         "import sys, time; from service.job_process.pipe import Watchdog; "
-        "watchdog = Watchdog(0, time.monotonic() - 1); answer = watchdog.answer(); watchdog.wait_to_publish(); "
-        "print(answer)"
+        "watchdog = Watchdog(0, time.monotonic() - 1); watchdog.wait_to_publish(); "
+        "print(watchdog.is_to_leave())"
     )
     with subprocess.Popen(
         [sys.executable, "-c", asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -98,8 +98,8 @@ def test_a_process_that_was_held_up_reads_of_its_renewed_lease_before_it_gives_u
         assert process.stdin is not None
         assert process.stdout is not None
         late = f"until {time.monotonic() + 60}\n" if renewed else ""
-        # The answers of a worker that no longer has the job count for nothing.
-        process.stdin.write(f"claim yes\ngo\n{late}")
+        # The words of a worker that no longer has the job count for nothing.
+        process.stdin.write(f"leave\ngo\n{late}")
         process.stdin.flush()
         assert process.stdout.read().strip() == told
         assert process.wait(60) == code

@@ -18,7 +18,6 @@ from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavai
 from service.jobs.job_run import WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
-from service.jobs.parts import Parts
 from service.jobs.schema import JOBS
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
@@ -336,7 +335,6 @@ def test_a_process_is_told_to_end_before_its_lease_does(
     context = WorkerContext(
         name="w",
         leases=leases,
-        parts=Parts(bench.store.database, "w", seconds=60),
         limits=limits,
         files=bench.store.directory,
         targets={Kind.TRAIN: bench.trained},
