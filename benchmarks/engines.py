@@ -88,9 +88,9 @@ def make_model(template: str, directory: Path) -> Path:
 @contextmanager
 def vllm(model: Path) -> Iterator[httpx.Client]:
     """Run vLLM's renderer."""
-    python, port = os.environ.get("TOKD_VLLM_PYTHON"), servers.free_port()
+    python, port = os.environ.get(servers.VLLM_PYTHON), servers.free_port()
     if python is None:
-        raise SystemExit("TOKD_VLLM_PYTHON names no Python with vLLM 0.32")
+        raise SystemExit(f"{servers.VLLM_PYTHON} names no Python with vLLM 0.32")
     own = {"VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
     command = [python, str(ROOT / "benchmarks" / "engine_peer.py"), str(model), str(port)]
     client, log = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60), model.parent / "vllm.log"

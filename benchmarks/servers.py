@@ -23,6 +23,9 @@ from benchmarks.process import ROOT
 VOCABULARY = "cl100k_base"
 """All servers have it; ours is an artifact of this name, which smg opens too."""
 
+VLLM_PYTHON = "TOKD_VLLM_PYTHON"
+"""The variable that names the Python of vLLM, for the benchmark ``engines``."""
+
 JSON = {"content-type": "application/json"}
 _TOKD = "from service.cli import main; raise SystemExit(main())"
 
@@ -153,6 +156,8 @@ def running(name: str, artifact: Path, core: int | None, more: tuple[str, ...] =
     kind = SERVER_KINDS[name]
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "BENCHMARK_ARTIFACT": str(artifact)}
+    # tokd refuses a variable that looks like a setting and is none.
+    environment.pop(VLLM_PYTHON, None)
     pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
     command = [*pin, *kind.start(port, artifact), *more]
     with started(command, environment, artifact.parent / f"{name}.log") as process:

@@ -168,6 +168,7 @@ class _Joint:
     Attributes:
         old, new: the indices of the two; no ``old`` where the next turn's first token ends the turn before it.
         marks: the indices of all special tokens behind what the history says.
+        first: the index of the first special token that the whole chat has behind what the turn says, up to ``new``.
     """
 
     past: EncodedChat
@@ -175,6 +176,7 @@ class _Joint:
     old: int | None
     new: int
     marks: Indices
+    first: int
 
 
 def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
@@ -188,7 +190,13 @@ def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
     # Where system messages are put together, a message has another number in the whole chat.
     like_it = [at for at, role in enumerate(whole.rendered.roles) if role == roles[-1]]
     marks, olds, _ = _special_behind(past, len(roles) - 1)
-    behind, news, end = _special_behind(whole, like_it[roles.count(roles[-1]) - 1])
+    behind, news, end = _special_behind(whole, message := like_it[roles.count(roles[-1]) - 1])
+    # Behind the beginning of an empty message stands what begins its text, too.
+    closing = news if any(span.message == message for span in whole.rendered.spans) else news[:0]
+
+    def joint(old: int | None, new: int) -> _Joint:
+        return _Joint(past, whole, old, new, marks, int(min([new, *closing[:1]])))
+
     # Some templates write the end of a turn behind their loop over messages, or with the next message.
     olds = olds if len(olds) else marks[-1:]
     same, starts = common(past.rendered.text, whole.rendered.text), past.spans[olds, 0].tolist()
@@ -196,14 +204,14 @@ def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
         for new in np.flatnonzero(whole.control & (whole.spans[:, 0] == start)).tolist():
             # What begins the next turn may stand there, in place of what ends a chat.
             if start <= same and (whole.ids[new] == past.ids[old] or new in news[-1:]):
-                return _Joint(past, whole, old, new, marks)
+                return joint(old, new)
     news = news if len(news) else behind[np.isin(whole.ids[behind], past.ids[olds])]
     if keeps and len(news):
         alike = olds[past.ids[olds] == whole.ids[news[-1]]]
-        return _Joint(past, whole, next(iter([*alike[::-1], *olds[::-1]]), None), int(news[-1]), marks)
+        return joint(next(iter([*alike[::-1], *olds[::-1]]), None), int(news[-1]))
     follows = len(behind) > 0 and not whole.rendered.text[end : whole.spans[behind[0], 0]].strip()
     if keeps and follows:
-        return _Joint(past, whole, None, int(behind[0]), marks)
+        return joint(None, int(behind[0]))
     if len(olds) == 0 or starts[0] <= same < len(whole.rendered.text):
         raise InvalidOption(
             f"the chat template ends the turn of messages[{len(roles) - 1}] with no special token; ids cannot be "
@@ -235,13 +243,14 @@ def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
     """Return the place in the text of the whole chat that a prefix reaches.
 
     That is behind the end of the turn if the prefix ends with it, or with what the template writes behind it, or with a
-    part of that. Else the turn is open, and the place is before its end.
+    part of that. Else the turn is open, and the place is before the first special token that closes it.
     """
     past, whole, text = joint.past, joint.whole, joint.whole.rendered.text
     start, end = whole.spans[joint.new].tolist()
+    opened = int(whole.spans[joint.first, 0])
     controls = np.flatnonzero(np.isin(prefix, np.fromiter(whole.specials, np.uint32)))
     if len(controls) == 0:
-        return int(start)
+        return opened
     id, tail = int(prefix[controls[-1]]), prefix[controls[-1] + 1 :]
     eos = None if joint.old is None else tokenizer.special_tokens.get(tokenizer.settings.eos or "")
     before = prefix[controls[-1] :: -1].tolist()
@@ -254,7 +263,7 @@ def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
         if found is not None:
             return found
     if not known or joint.old is None or mark is None:
-        return int(start)
+        return opened
     place, old = marks[mark] or 0, int(past.spans[joint.old, 1])
     if place < old:
         left = past.rendered.text[place:old]

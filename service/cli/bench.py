@@ -19,6 +19,7 @@ CHECKOUT = {
     "models": "training WordPiece, Unigram and SentencePiece's BPE beside other trainers, results checked",
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
+    "overload": "answers, refusals and memory of a server that is sent sixteen times the large requests it can answer",
     "corpus": "encode a corpus into training files beside llm.c's script, Megatron and datatrove, tokens proven equal",
     "formats": "token files beside those of the peers' own writers, byte by byte, and through their readers",
     "counting": "count, add up and merge 100 million made pieces within a bound on memory, bytes proven equal",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from service.cli.options import Parser, refused_setting
+from service.cli.streams import require_writable
 from service.cli.system import WORKER, require_system
+from service.registry.trained_tokenizers import jobs_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags
 
@@ -32,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = Settings.load(flags=vars(args))
         configure_logging(is_plain=True)
+        # The store of jobs can be away for a while, and is waited for; a directory that is read-only stays so.
+        require_writable(jobs_directory(settings), makes_parents=True)
         work(settings)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None

@@ -86,6 +86,7 @@ class Catalog:
         loaded = [self._open(path, kept, look=again) for path in settings.artifacts]
         complaints: dict[str, str] = {}
         broken: list[tuple[str, object]] = []
+        unopened: dict[str, str] = {}
         own = {os.path.realpath(path) for path in settings.artifacts}
         for name, path in self._beside(served):
             if os.path.realpath(path) in own:
@@ -96,9 +97,14 @@ class Catalog:
             except (TokdError, OSError) as error:
                 complaints[path] = str(error)
                 broken.append((path, stamp))
+                unopened[name or Path(path).name] = f"{path} cannot be opened: {error}"
+        default = settings.default_tokenizer
+        if default in unopened and all(each.name != default for each in loaded):
+            wrong = f"{quote(default)} is damaged: {unopened[default]}; repair it, or name another"
+            raise InvalidSetting("default_tokenizer", wrong)
         registry = Registry(
             loaded,
-            settings.default_tokenizer,
+            default,
             settings.models,
             self._trained,
             newer=self._newer,

@@ -34,7 +34,7 @@ from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
-from tokenizer_core import StepsSpent, steps_bounded
+from tokenizer_core import InternalError, StepsSpent, steps_bounded
 
 T = TypeVar("T")
 
@@ -45,6 +45,9 @@ _log = logging.getLogger("tokd")
 
 Endpoint = Callable[[Any], Answer]
 """Answers a checked request; runs on the event loop or in a thread."""
+
+NoteFailure = Callable[[Exception], None]
+"""Counts and logs a bug that no caller meets."""
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -80,19 +83,23 @@ class Handler(NamedTuple):
     is_heavy: bool = False
     plain: Plain | None = None
 
-    def answer_plain(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        """Answer a body that is plain; ``None`` for others."""
-        return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
+    def answer_plain(self, body: bytes, fail: NoteFailure, *, may_take_long: bool) -> Answer | None:
+        """Answer a body that is plain; ``None`` for others, and where the kernel has a bug, which is noted."""
+        try:
+            return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
+        except InternalError as error:
+            fail(error)
+            return None
 
-    def work(self, chunks: list[bytes]) -> Answer:
+    def work(self, chunks: list[bytes], fail: NoteFailure) -> Answer:
         """Answer a large body."""
         body = b"".join(chunks)
-        answer = self.answer_plain(body, may_take_long=True)
+        answer = self.answer_plain(body, fail, may_take_long=True)
         return self.answer(self.parse(body)) if answer is None else answer
 
-    def work_heavy(self, body: bytes, request: RequestBody) -> Answer:
+    def work_heavy(self, body: bytes, request: RequestBody, fail: NoteFailure) -> Answer:
         """Answer a small body that asks for much."""
-        return self.answer_plain(body, may_take_long=True) or self.answer(request)
+        return self.answer_plain(body, fail, may_take_long=True) or self.answer(request)
 
 
 Negotiate = Callable[[Headers], Handler | None]
@@ -125,6 +132,7 @@ class JsonRoute(APIRoute):
         self.fields = model.model_fields.keys()
         self.limits, self.dialect, self.negotiate = state.limits, dialect, negotiate
         self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
+        self.fail: NoteFailure = partial(state.metrics.note_fast_path_failure, path)
         self.registry, self.link_root = state.current.registry, state.settings.link_root
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -203,7 +211,7 @@ class JsonRoute(APIRoute):
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         takes_long, answer = TAKES_LONG in (scope.get("extensions") or ()), None
         try:
-            answer = None if takes_long else handler.answer_plain(body, may_take_long=False)
+            answer = None if takes_long else handler.answer_plain(body, self.fail, may_take_long=False)
         except StepsSpent:
             takes_long = True
         if answer is not None:
@@ -234,7 +242,8 @@ class JsonRoute(APIRoute):
         return answer._replace(blocks=packed, headers=(*answer.headers, *more))
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
-        return await self.limits.in_thread(self._counted(handler.work, log_entry), chunks, until=log_entry.until)
+        work = self._counted(handler.work, log_entry)
+        return await self.limits.in_thread(work, chunks, self.fail, until=log_entry.until)
 
     async def _answer_small(self, handler: Handler, body: bytes, log_entry: LogEntry) -> Answer:
         limits = self.limits
@@ -252,7 +261,7 @@ class JsonRoute(APIRoute):
         if self._is_heavy(request, len(body)):
             limits.take_work(HEAVY_BYTES * request.weight(), log_entry)
             work_heavy = self._counted(handler.work_heavy, log_entry)
-            return await limits.in_thread(work_heavy, body, request, until=log_entry.until)
+            return await limits.in_thread(work_heavy, body, request, self.fail, until=log_entry.until)
         return handler.answer(request)
 
     def _is_heavy(self, request: RequestBody, size: int) -> bool:

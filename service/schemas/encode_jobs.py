@@ -16,9 +16,6 @@ MAX_NAME = 200
 """Most characters of the name of a job."""
 
 
-_PLACES = ("after", "before", "none")
-
-
 def _known(name: object) -> object:
     if isinstance(name, str) and name not in get_args(LayoutName):
         known = ", ".join(get_args(LayoutName))
@@ -27,10 +24,10 @@ def _known(name: object) -> object:
     return name
 
 
-def _place_or_id(eos: object) -> object:
-    if eos is None or eos in _PLACES or (type(eos) is int and 0 <= eos < 1 << 32):
+def _place_or_token(eos: object) -> object:
+    if eos is None or isinstance(eos, str) or (type(eos) is int and 0 <= eos < 1 << 32):
         return eos
-    raise PydanticCustomError("unknown_place", f"this must be {', '.join(_PLACES)} or the id of a token")
+    raise PydanticCustomError("unknown_place", "this must be after, before, none, or a special token or its id")
 
 
 class EncodingSettings(BaseModel):
@@ -39,10 +36,10 @@ class EncodingSettings(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     format: Annotated[LayoutName, BeforeValidator(_known)] = Field("megatron", description="The trainer's format.")
-    eos: Annotated[Literal["after", "before", "none"] | Count | None, BeforeValidator(_place_or_id)] = Field(
+    eos: Annotated[Literal["after", "before", "none"] | str | Count | None, BeforeValidator(_place_or_token)] = Field(
         None,
-        description="Where the end-of-text token stands at each document, or the id to take for it; by default where "
-        "the format's trainer expects it.",
+        description="Where the end-of-text token stands at each document, or the special token or the id to take for "
+        "it; by default where the format's trainer expects it.",
     )
     special_tokens: SpecialTokens = Field(
         "reject", description="What the literal of a special token in a document means: an error, text, or its id."

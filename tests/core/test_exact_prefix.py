@@ -126,8 +126,8 @@ def texts_of(tokenizer: Tokenizer, seen: str, **options: Any) -> str:
             TWICE,
             "\n<|im_start|>user\nef\n<|im_end|>\n<|end|>\n<|im_start|>assistant\n",
             {
-                "x": "<|end|>",
-                "x\n": "<|end|>",
+                "x": "<|im_end|>\n<|end|>",
+                "x\n": "<|im_end|>\n<|end|>",
                 "x\n<|im_end|>": "\n<|end|>",
                 "x\n<|im_end|>\n": "<|end|>",
                 "x<|im_end|>\n<|end|>": "",
@@ -272,7 +272,7 @@ def test_every_template_continues_its_own_ids_and_an_engine_s(template: str, rew
             continue
         ids, end = whole.ids.tolist(), len(whole.ids) - found.appended
         assert found.ids.tolist() == [7, 8, 9, *ids[end:]], name
-        assert found.inserted == (ids[end],)
+        assert list(found.inserted) == ids[end : end + len(found.inserted)] != []
         # An engine stops at the end of the turn.
         stopped = continued(tokenizer, chat, [7, 8, 9, *found.inserted], new_from=at, rewritten=rewritten, **options)
         assert stopped.ids.tolist() == found.ids.tolist() or ids[end] in past[-3:-1], name
@@ -287,6 +287,24 @@ def test_every_template_continues_its_own_ids_and_an_engine_s(template: str, rew
             assert continued(tokenizer, chat, past, new_from=at, rewritten=rewritten, **options).ids.tolist() == ids, (
                 name
             )
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("template", "step", "inserted"),
+    [
+        ("CohereForAI-c4ai-command-r7b-12-2024-tool_use", "an answer", "<|END_RESPONSE|><|END_OF_TURN_TOKEN|>"),
+        ("CohereForAI-c4ai-command-r7b-12-2024-tool_use", "a call", "<|END_ACTION|><|END_OF_TURN_TOKEN|>"),
+        ("unsloth-Apriel-1.5", "an answer", "<|end|>\n</s>"),
+        ("Qwen-Qwen2.5-7B-Instruct", "a call", "</tool_call><|im_end|>"),
+        ("moonshotai-Kimi-K2", "a call", "<|tool_call_end|><|tool_calls_section_end|><|im_end|>"),
+    ],
+)
+def test_all_that_closes_an_open_turn_is_put_in(template: str, step: str, inserted: str) -> None:
+    tokenizer = built(source(template))
+    chat, at, options = next(value for name, value in STEPS.items() if name.startswith(step))
+    found = continued(tokenizer, chat, [7], new_from=at, **options, add_generation_prompt=True)
+    assert tokenizer.decode(list(found.inserted)) == inserted
 
 
 @needs_data

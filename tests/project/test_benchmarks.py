@@ -267,6 +267,10 @@ def test_a_text_that_cannot_be_measured_on_is_named(content, message, tmp_path):
     assert message in (corpora.unfit([path]) or "")
 
 
+def test_the_command_has_every_benchmark():
+    assert set(CHECKOUT) == set(corpora.WANTED)
+
+
 @pytest.mark.parametrize("benchmark", [name for name in CHECKOUT if corpora.WANTED[name]])
 def test_a_file_that_a_benchmark_reads_and_does_not_find_is_named(benchmark, tmp_path, monkeypatch):
     monkeypatch.setenv("TOKD_TEST_DATA", str(tmp_path))

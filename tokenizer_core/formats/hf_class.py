@@ -53,4 +53,9 @@ def with_class(
 
 def is_bert(config: Fields) -> bool:
     """Tell whether the class that a configuration names is BERT's."""
-    return str(config.peek("tokenizer_class")).removesuffix("Fast").removesuffix("Tokenizer") in BERT
+    return name_of_class(config) in BERT
+
+
+def name_of_class(config: Fields) -> str:
+    """Return the class that a configuration names, without the ending that all have."""
+    return str(config.peek("tokenizer_class")).removesuffix("Fast").removesuffix("Tokenizer")

@@ -16,7 +16,7 @@ from typing import Any
 from tokenizer_core.config import MODEL_LENGTH, PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert
+from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, name_of_class
 from tokenizer_core.formats.hf_generation import read_generation
 from tokenizer_core.formats.hf_length import model_length
 from tokenizer_core.formats.hf_roles import (
@@ -39,6 +39,22 @@ from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
+
+_CLEAR_PREFIX = {
+    "GPT2",
+    "Roberta",
+    "Bart",
+    "Longformer",
+    "LED",
+    "Deberta",
+    "CodeGen",
+    "GPTNeoX",
+    "Mvp",
+    "Qwen2",
+    "Cohere",
+}
+"""Classes of transformers that put no space before a text unless ``add_prefix_space`` says so, whatever
+``tokenizer.json`` does."""
 
 
 def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults: Settings) -> Settings:
@@ -156,6 +172,12 @@ def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
                 "save it again with transformers",
                 field=fields.at("add_prefix_space"),
             )
+    elif puts and is_byte_level and name_of_class(fields) in _CLEAR_PREFIX:
+        raise InvalidArtifact(
+            f"{fields.at('add_prefix_space')} is not set, so that transformers puts no space before a text, where "
+            "tokenizer.json puts one; say true or false",
+            field=fields.at("add_prefix_space"),
+        )
     fields.any("add_prefix_space")
 
 

@@ -6,11 +6,12 @@ import json
 
 import pytest
 from tokenizers import Tokenizer as Peer
+from tokenizers.decoders import ByteLevel as ByteDecoder
 from tokenizers.decoders import Metaspace as Decoder
-from tokenizers.models import Unigram, WordPiece
+from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.normalizers import BertNormalizer, Prepend, Replace
 from tokenizers.normalizers import Sequence as Normalizers
-from tokenizers.pre_tokenizers import BertPreTokenizer, Metaspace
+from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel, Metaspace
 
 from tokenizer_core import InvalidArtifact, Tokenizer
 
@@ -52,6 +53,24 @@ def test_a_space_before_the_text_is_that_of_the_stages(tmp_path, peer, puts):
     with pytest.raises(InvalidArtifact, match="add_prefix_space contradicts") as caught:
         load(tmp_path, peer, {"add_prefix_space": True})
     assert caught.value.place["field"] == "tokenizer_config.json.add_prefix_space"
+
+
+@pytest.mark.parametrize("kind", ["GPT2TokenizerFast", "RobertaTokenizer", "Qwen2Tokenizer"])
+@pytest.mark.parametrize("said", [{}, {"add_prefix_space": None}], ids=["absent", "null"])
+def test_a_class_that_puts_no_space_by_default_is_asked_to_say_it(tmp_path, kind, said):
+    # transformers 4.57 and 5.24 put none where the key is absent; at null they differ, or refuse it.
+    for puts in (False, True):
+        peer = Peer(BPE(vocab={symbol: at for at, symbol in enumerate(sorted(ByteLevel.alphabet()))}, merges=[]))
+        peer.pre_tokenizer, peer.decoder = ByteLevel(add_prefix_space=puts), ByteDecoder()
+        config = {"tokenizer_class": kind, **said}
+        if not puts:
+            assert load(tmp_path, peer, config).encode("a").tolist() == peer.encode("a").ids
+            continue
+        with pytest.raises(InvalidArtifact, match="add_prefix_space is not set") as caught:
+            load(tmp_path, peer, config)
+        assert caught.value.place["field"] == "tokenizer_config.json.add_prefix_space"
+        general = load(tmp_path, peer, {**said, "tokenizer_class": "PreTrainedTokenizerFast"})
+        assert general.encode("a").tolist() == peer.encode("a").ids
 
 
 @pytest.mark.parametrize("key", ["do_lower_case", "strip_accents", "tokenize_chinese_chars"])

@@ -37,6 +37,10 @@ def test_worker_names_a_wrong_setting(tokd, arguments, word):
     assert_refused(tokd("worker", *arguments), "invalid_setting", 2, word)
 
 
+def test_worker_names_a_directory_that_it_cannot_write_to(tokd):
+    assert_refused(tokd("worker", "--trained", "/proc/self/trained"), "unwritable_output", 1, "/proc/self/trained")
+
+
 def test_worker_says_where_it_looks_for_jobs_and_never_the_password(home):
     command = [
         sys.executable,

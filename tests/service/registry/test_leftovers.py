@@ -85,6 +85,17 @@ def test_a_damaged_tokenizer_takes_only_its_aliases_along_until_it_is_repaired(
     assert (ids_of(client, "two"), ids_of(client, "org/two"), ids_of(client, "live")) == (two, two, one)
 
 
+def test_a_default_that_is_damaged_is_named_with_its_damage(
+    make_client: MakeClient, options: dict[str, Any], place: Path
+) -> None:
+    DAMAGES["no tokenizer"][0](damaged := directory_of(place, "one"))
+    with pytest.raises(InvalidSetting) as caught:
+        make_client(**options, default_tokenizer="one")
+    assert caught.value.source == "default_tokenizer"
+    assert f"'one' is damaged: {damaged} cannot be opened: " in str(caught.value)
+    assert make_client(**options, default_tokenizer="two").get("/readyz").status_code == 200
+
+
 def test_a_damaged_tokenizer_can_be_removed_with_its_alias_or_added_again(
     make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path
 ) -> None:

@@ -14,7 +14,7 @@ from service.request_log import LogEntry
 from service.settings import Settings
 from service.telemetry.metrics import _SECONDS, Metrics
 from tests.service.conftest import TEXTS, MakeClient, state_of
-from tokenizer_core import Tokenizer, train
+from tokenizer_core import InternalError, Tokenizer, train
 
 
 def test_requests_tokens_and_bytes_are_counted_by_route(make_client: MakeClient, framed: Tokenizer) -> None:
@@ -32,6 +32,22 @@ def test_requests_tokens_and_bytes_are_counted_by_route(make_client: MakeClient,
     assert f'tokd_tokenizer_vocab_size{{hash="{framed.hash}",name="framed"}} {float(framed.vocab_size)}' in page
     assert "tokd_requests_in_flight 1.0" in page
     assert "process_resident_memory_bytes" in page
+
+
+@pytest.mark.parametrize("inline_bytes", [0, 1 << 16], ids=["in a thread", "where it is read"])
+def test_a_bug_of_the_kernel_is_counted_and_answered_by_the_models(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, inline_bytes: int
+) -> None:
+    client = make_client(inline_bytes=inline_bytes)
+    answer = client.post("/encode", json={"text": "the fox"}).content
+
+    def panic(*_: object) -> None:
+        raise InternalError("the kernel failed")
+
+    monkeypatch.setattr("service.http.fast_path.PlainTexts._ask", panic)
+    assert client.post("/encode", json={"text": "the fox"}).content == answer
+    page = client.get("/metrics").text
+    assert 'tokd_fast_path_failures_total{error="InternalError",route="/encode"} 1.0' in page
 
 
 def test_callers_make_no_labels(make_client: MakeClient) -> None:

@@ -75,6 +75,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         {"format": "ds", "shuffle": 7, "shard_bytes": 30_000, "dtype": "uint32"},
         {"format": "mds", "eos": "none"},
         {"format": "nanogpt", "eos": 7, "special_tokens": "text"},
+        {"format": "mds", "eos": "<|eos|>"},
         {"format": "parquet"},
     ],
 )

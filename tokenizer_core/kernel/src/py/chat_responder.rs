@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use super::codec::PyCodec;
 use super::raise::{invalid_option, run, run_on};
-use super::responder::{Outcome, other_tokenizer};
+use super::responder::{Outcome, other_tokenizer, outcome};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
 use crate::requests::{Answer, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
@@ -119,8 +119,6 @@ impl PyChatResponder {
             })
         };
         // Without a bound a small chat may take as long as a large one, if its template is a bomb.
-        let done =
-            if most.is_none() { run(py, usize::MAX, work) } else { run_on(py, &self.pipeline, body.len(), work) };
-        done.unwrap_or(Outcome::Unhandled)
+        outcome(if most.is_none() { run(py, usize::MAX, work) } else { run_on(py, &self.pipeline, body.len(), work) })
     }
 }

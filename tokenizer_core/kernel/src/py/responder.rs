@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::codec::PyCodec;
-use super::raise::{invalid_option, run, run_on};
+use super::raise::{exception, invalid_option, run, run_on};
 use crate::encode::Pipeline;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::requests::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
 
 /// Answers up to this size are copied into `bytes`; a larger one is handed over as the array that it lies in.
@@ -26,6 +26,8 @@ pub enum Outcome {
     TakesLong,
     /// It is answered.
     Answered(Answer),
+    /// There is a bug in the kernel.
+    Failed(Error),
 }
 
 /// See `_kernel.pyi`.
@@ -96,9 +98,12 @@ pub fn other_tokenizer(tokenizer: Option<&str>, reference: Option<&str>) -> Opti
     tokenizer.filter(|name| Some(*name) != reference).map(|name| Outcome::OtherTokenizer(name.to_owned()))
 }
 
-/// Leave errors to the models, which know the place in the request.
-fn outcome(result: Result<Outcome>) -> Outcome {
-    result.unwrap_or(Outcome::Unhandled)
+/// Leave errors to the models, which know the place in the request, and raise those that are bugs.
+pub fn outcome(result: Result<Outcome>) -> Outcome {
+    result.unwrap_or_else(|error| match error.code {
+        Code::Internal => Outcome::Failed(error),
+        _ => Outcome::Unhandled,
+    })
 }
 
 impl<'py> IntoPyObject<'py> for Outcome {
@@ -110,6 +115,7 @@ impl<'py> IntoPyObject<'py> for Outcome {
         match self {
             Self::Unhandled => Ok(py.None().into_bound(py)),
             Self::TakesLong => false.into_bound_py_any(py),
+            Self::Failed(error) => Err(exception(py, &error, None)),
             Self::OtherTokenizer(name) => Ok(PyString::new(py, &name).into_any()),
             Self::Answered(Answer { json, tokens, .. }) if json.len() <= COPIED => {
                 (PyBytes::new(py, &json), tokens).into_bound_py_any(py)
