@@ -25,11 +25,11 @@ from service.admission.limits import Limits
 from service.auth import ANY_HOST, OPEN, Guard, Hosts, Need, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal, refuse_unknown_query
 from service.exchange import Exchange
+from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
 from service.http.fast_path import FastPath
 from service.http.json_body import refuse_transfer_codings
-from service.http.protocol import REFUSED, WRITE_WHOLE
 from service.http.trace import trace_of
 from service.jobs import JobStore
 from service.registry.catalog import Catalog

@@ -25,8 +25,8 @@ from service.admission.limits import Limits
 from service.admission.memory import give_back_large
 from service.app import App, create_app
 from service.auth import Guard, require_keys
-from service.http.protocol import END_SECONDS, BoundedProtocol
-from service.http.uvicorn_internals import require_uvicorn
+from service.http.bounds import END_SECONDS
+from service.http.connection import Connection
 from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
@@ -61,7 +61,6 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
     Raises:
         InvalidSetting, Unsupported, and those of ``Tokenizer.open``, before any socket is opened.
     """
-    require_uvicorn()
     require_keys(settings)
     _require_standard_streams()
     configure_logging()
@@ -323,7 +322,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "host": settings.host,
         "port": settings.port,
-        "http": BoundedProtocol,
+        "http": Connection,
         "loop": "uvloop",
         "ws": "none",
         "access_log": False,

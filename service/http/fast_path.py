@@ -1,21 +1,18 @@
 """The fast path: a small, plain request is answered by the kernel where it is read, without a task or a scope.
 
-uvicorn's parser reads these requests as all others. What the fast path does not take, and what has not arrived whole
-when the bytes at hand are read, becomes a task of ASGI and goes to its route. Nothing waits here, and nothing is
-refused here but what no thread is left for, by its head.
+What the fast path does not take, and what has not arrived whole when the bytes at hand are read, becomes a task of ASGI
+and goes to its route. This path never waits. It refuses only under overload, from the headers alone.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from http import HTTPStatus
+from collections.abc import Callable
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from service.admission.limits import SMALL_BYTES, Limits
 from service.auth import NEEDS, Guard
@@ -23,7 +20,6 @@ from service.errors import Refusal, ServiceError
 from service.http.client_address import ClientAddresses
 from service.http.json_body import MAX_COST, VALUE_COST
 from service.http.media import is_plain
-from service.http.parsing import ParsingProtocol
 from service.http.response_json import BLOCK_BYTES, Answer
 from service.http.trace import trace_of
 from service.registry.registry import Registry, Unopened
@@ -212,14 +208,14 @@ class FastPath:
         self._note(LogEntry("POST", self._path, 200, "", *counted, key, trace, client), perf_counter() - started)
         return answer.media_type, block if isinstance(block, bytes) else block.data, more + answer.headers
 
-    def refusal(self, headers: Headers, peer: tuple[str, int] | None) -> tuple[Refusal, Trace] | None:
+    def refusal(self, headers: Headers, peer: tuple[str, int] | None) -> tuple[bytes, bytes, Trace, int] | None:
         """Refuse by its head a request for which there will be no thread, if its body has its end soon.
 
         Such a body is dropped as it comes. A task, and a connection that ends, would cost an overloaded server more
         than all else of a refusal.
 
         Returns:
-            The refusal and further headers, or ``None`` if the route is to look.
+            Media type, body, headers and status, or ``None`` if the route is to look.
         """
         started = perf_counter()
         limits = self._limits
@@ -240,143 +236,10 @@ class FastPath:
             refused = self._refuse(error)
         entry.status, entry.code, entry.bytes_out = refused.status, refused.code, len(refused.body)
         self._note(entry, perf_counter() - started)
-        return refused, entry.trace
+        more = (*refused.headers, *entry.trace)
+        return refused.media_type.encode("ascii"), refused.body, more, refused.status
 
 
 DROPPED_BYTES = 2 << 20
 """Bodies up to this size are dropped behind a refusal from the head; behind that of a larger one the connection ends.
 """
-
-MOST_IN_A_ROW = 16
-"""How many requests of one read are answered at once; other connections come before the rest."""
-
-COPIED_BYTES = 16 << 10
-"""Answers up to this size are copied behind their head."""
-
-
-class FastPathProtocol(ParsingProtocol):
-    """One connection to an application whose ``fast_paths`` holds them by request target."""
-
-    _fast_path: FastPath | None = None
-    """Of the request that is being read, if it may be answered at once."""
-
-    _is_ending = False
-    """Whether the server ends, so that the next answer is the last one."""
-
-    _is_dropping = False
-    """Whether the body at hand is that of a request that was refused by its head."""
-
-    _takes_long = False
-    """Whether that is known of the request that becomes a task."""
-
-    _in_a_row = 0
-    _common: list[tuple[bytes, bytes]] | None = None
-    _head = b""
-    """The headers that all answers have, which change once a second."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._fast_paths: Mapping[bytes, FastPath] = getattr(self.app, "fast_paths", {})
-        self._body: list[bytes] = []
-
-    def data_received(self, data: bytes) -> None:
-        self._in_a_row = 0
-        super().data_received(data)
-
-    def _parse_left(self) -> None:
-        super()._parse_left()
-        if self._fast_path is not None:
-            self._become_a_task()
-
-    def on_headers_complete(self) -> None:
-        fast_path = self._fast_paths.get(self.url)
-        if fast_path is not None and self._is_ordinary():
-            self._in_head = False
-            refused = fast_path.refusal(self.headers, self.client)
-            if refused is None:
-                self._fast_path = fast_path
-            else:
-                self._is_dropping = True
-                refusal, more = refused
-                media_type = refusal.media_type.encode("ascii")
-                self.write_whole(media_type, refusal.body, (*refusal.headers, *more), refusal.status)
-        else:
-            super().on_headers_complete()
-
-    def _is_ordinary(self) -> bool:
-        parser = self.parser
-        last: RequestResponseCycle | None = self.cycle
-        return (
-            parser.get_method() == b"POST"
-            and parser.should_keep_alive()
-            and not parser.should_upgrade()
-            and parser.get_http_version() == "1.1"
-            and not self.expect_100_continue
-            and (last is None or last.response_complete)
-            and self._in_a_row < MOST_IN_A_ROW
-            and not self.flow.write_paused
-            and not self._is_ending
-            and not self.transport.is_closing()
-        )
-
-    def on_body(self, body: bytes) -> None:
-        if self._is_dropping:
-            self._body_bytes += len(body)
-        elif self._fast_path is None:
-            super().on_body(body)
-        else:
-            self._body_bytes += len(body)
-            self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        if self._is_dropping:
-            self._is_dropping = False
-            self._in_a_row += 1
-            self.on_response_complete()
-            return
-        if self._fast_path is not None:
-            body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            answer = None
-            try:
-                answer = self._fast_path.answer(self.headers, body, self.client)
-            except StepsSpent:
-                self._takes_long = True
-            if answer is not None:
-                self._fast_path = None
-                self._body.clear()
-                self._in_a_row += 1
-                self.write_whole(*answer)
-                self.on_response_complete()
-                return
-            self._become_a_task()
-        super().on_message_complete()
-
-    def write_whole(
-        self, media_type: bytes, body: bytes | memoryview, more: Trace = (), status: int = HTTPStatus.OK
-    ) -> None:
-        """Write an answer in a third of the time that ASGI's two messages take."""
-        common = self.server_state.default_headers
-        if common is not self._common:
-            self._common = common
-            self._head = b"".join(b"%b: %b\r\n" % header for header in common)
-        own = b"".join([b"%b: %b\r\n" % header for header in more])
-        head = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n%b\r\n" % (
-            STATUS_LINE[status],
-            self._head,
-            media_type,
-            len(body),
-            own,
-        )
-        if len(body) <= COPIED_BYTES:
-            self.transport.write(b"".join((head, body)))
-        else:
-            self.transport.writelines((head, body))
-
-    def _become_a_task(self) -> None:
-        self._fast_path = None
-        self._start_cycle()
-        self._takes_long = False
-        for part in self._body:
-            # They were counted as they came.
-            HttpToolsProtocol.on_body(self, part)
-        self._body.clear()

@@ -24,12 +24,13 @@ from service.admission.limits import HEAVY_BYTES, Disconnected, Limits
 from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
+from service.http.asgi_request import IS_GONE, TAKES_LONG, WRITE_WHOLE
 from service.http.codings import answer_coding, body_coding, pack, unpack
-from service.http.fast_path import COPIED_BYTES, Plain
+from service.http.fast_path import Plain
 from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
-from service.http.protocol import IS_GONE, TAKES_LONG, WRITE_WHOLE
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
+from service.http.wire import COPIED_BYTES
 from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody

@@ -10,7 +10,7 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from service.http.protocol import BoundedProtocol
+from service.http.connection import Connection
 
 LIMITS = {"max_items": 5, "max_ids": 40, "max_body_bytes": 4000, "inline_bytes": 1500}
 """Low enough for a test to reach them."""
@@ -66,8 +66,10 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def connected(app: Any = app, state: ServerState | None = None) -> tuple[BoundedProtocol, Transport]:
-    protocol = BoundedProtocol(Config(app, log_config=None, timeout_keep_alive=1000), state or ServerState(), {})
+def connected(app: Any = app, state: ServerState | None = None) -> tuple[Connection, Transport]:
+    protocol = Connection(
+        Config(app, log_config=None, timeout_keep_alive=1000, proxy_headers=False), state or ServerState(), {}
+    )
     transport = Transport()
     protocol.connection_made(transport)
     return protocol, transport
@@ -79,7 +81,7 @@ class Caller:
     def __init__(self, app: Any, *, at_once: bool = True) -> None:
         self.state = ServerState()
         config = Config(app, log_config=None, timeout_keep_alive=1000, access_log=False, proxy_headers=False)
-        self.protocol = BoundedProtocol(config, self.state, {})
+        self.protocol = Connection(config, self.state, {})
         if not at_once:
             self.protocol._fast_paths = {}
         self.transport = Transport()
@@ -100,8 +102,8 @@ class Caller:
 
     def needs_more(self) -> bool:
         """Whether the only task is that of a request that has begun to come; others would be before it in line."""
-        cycle = self.protocol.cycle
-        return cycle is not None and cycle.more_body and not self.protocol.pipeline
+        newest = self.protocol.requests.newest
+        return newest is not None and newest.more_body and not self.protocol.requests.waiting
 
     async def leave(self) -> None:
         self.protocol.connection_lost(None)

@@ -381,11 +381,11 @@ def test_a_quiet_connection_is_ended_and_one_in_use_is_not(make_client: MakeClie
         caller = Caller(app)
         await caller.send(request())
         for _ in range(2):
-            caller.protocol.timeout_keep_alive_handler()
+            caller.protocol.timers.end_if_quiet()
             assert not caller.transport.is_closing()
         await caller.send(request()[:-1])
-        caller.protocol.timeout_keep_alive = 0
-        caller.protocol.timeout_keep_alive_handler()
+        caller.protocol.timers.keep_alive_seconds = 0
+        caller.protocol.timers.end_if_quiet()
         assert not caller.transport.is_closing()
         await caller.send(request()[-1:])
         await asyncio.wait_for(caller.transport.aborted.wait(), 60)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.http.fast_path import MOST_IN_A_ROW
+from service.http.connection import MOST_IN_A_ROW
 from tests.service.conftest import MakeClient
 from tests.support.connection import Caller, request
 
@@ -39,9 +39,11 @@ def test_nothing_more_is_read_while_requests_wait_in_line(
         caller = Caller(app)
         reading = []
         monkeypatch.setattr(caller.transport, "pause_reading", lambda: reading.append(False))
-        monkeypatch.setattr(caller.transport, "resume_reading", lambda: reading.append(not caller.protocol.pipeline))
+        monkeypatch.setattr(
+            caller.transport, "resume_reading", lambda: reading.append(not caller.protocol.requests.waiting)
+        )
         caller.protocol.data_received(request() * (MOST_IN_A_ROW + 9))
-        assert len(caller.protocol.pipeline) == 8
+        assert len(caller.protocol.requests.waiting) == 8
         await caller.settle()
         assert caller.transport.written.count(b"HTTP/1.1 200") == MOST_IN_A_ROW + 9
         assert reading == [False, True]
@@ -51,7 +53,7 @@ def test_nothing_more_is_read_while_requests_wait_in_line(
 
 
 def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.http.parsing.PART_BYTES", 1000)
+    monkeypatch.setattr("service.http.connection.PART_BYTES", 1000)
     app = make_client().app
     bodies = [b'{"text":"%b"}' % (b"fox " * count) for count in range(1, 200)]
 
@@ -59,7 +61,7 @@ def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monke
         caller = Caller(app)
         caller.protocol.data_received(b"".join(map(request, bodies)))
         while caller.transport.written.count(b"HTTP/1.1 200") < len(bodies):
-            assert len(caller.protocol.pipeline) < MOST_IN_A_ROW
+            assert len(caller.protocol.requests.waiting) < MOST_IN_A_ROW
             await asyncio.sleep(0)
         counts = [int(part.split(b"}")[0]) for part in caller.transport.written.split(b'"count":')[1:]]
         assert counts == sorted(set(counts))
@@ -69,7 +71,7 @@ def test_few_of_many_requests_at_once_wait_parsed(make_client: MakeClient, monke
 
 
 def test_a_long_body_is_read_in_one_go(make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.http.parsing.PART_BYTES", 1000)
+    monkeypatch.setattr("service.http.connection.PART_BYTES", 1000)
     app = make_client().app
     sent = request(b'{"text":"%b"}' % (b"fox " * 5000))
 

@@ -33,7 +33,7 @@ async def asked(app: Any, method: bytes, version: bytes) -> tuple[bytes, bytes, 
     """Return head and body of the answer, and what became of the connection."""
     protocol, transport = connected(app)
     protocol.data_received(b"%b / HTTP/%b\r\nhost: localhost\r\n\r\n" % (method, version))
-    await asyncio.wait(protocol.tasks)
+    await asyncio.wait(protocol.requests.tasks)
     became = "broken" if transport.aborted.is_set() else "ended" if transport.closed else "open"
     protocol.connection_lost(None)
     head, _, body = transport.written.partition(b"\r\n\r\n")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.admission.limits import SMALL_BYTES, Limits
-from service.http import protocol as http_protocol
+from service.http import bounds
 from service.http.fast_path import DROPPED_BYTES
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient, app_of, state_of
@@ -89,7 +89,7 @@ def test_the_answer_does_not_wait_for_the_body_and_what_follows_it_is_answered(m
 def test_a_body_that_does_not_come_ends_the_connection(
     make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "READ_SECONDS", 0)
+    monkeypatch.setattr(bounds, "READ_SECONDS", 0)
     app = app_of(make_client())
 
     async def story() -> None:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.admission.limits import Limits
 from service.errors import ServiceError
-from service.http.protocol import IS_GONE
+from service.http.asgi_request import IS_GONE
 from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
 from service.routes.encode import encode_texts

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import pytest
 from uvicorn.server import ServerState
 
-from service.http import protocol as http_protocol
-from service.http.protocol import MAX_HEAD_BYTES, most_connections
+from service.http import bounds
+from service.http.bounds import most_connections
+from service.http.request_head import MAX_HEAD_BYTES
 from tests.support.connection import app, connected
 
 ENCODE = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
@@ -20,10 +21,10 @@ ENCODE = b"POST /encode HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
 @pytest.fixture(autouse=True)
 def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0)
-    monkeypatch.setattr(http_protocol, "READ_SECONDS", 0)
-    monkeypatch.setattr(http_protocol, "END_SECONDS", 0)
-    monkeypatch.setattr(http_protocol, "LAST_SECONDS", 0)
+    monkeypatch.setattr(bounds, "HEAD_SECONDS", 0)
+    monkeypatch.setattr(bounds, "READ_SECONDS", 0)
+    monkeypatch.setattr(bounds, "END_SECONDS", 0)
+    monkeypatch.setattr(bounds, "LAST_SECONDS", 0)
 
 
 def test_connection_that_never_speaks_is_ended() -> None:
@@ -35,7 +36,7 @@ def test_connection_that_never_speaks_is_ended() -> None:
 
 
 def test_connections_leave_file_descriptors_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(bounds, "MAX_CONNECTIONS", 2)
     state = ServerState()
 
     async def story() -> None:
@@ -73,7 +74,7 @@ def test_head_that_never_ends_is_given_up_also_on_a_connection_in_use() -> None:
 def test_rest_of_a_body_behind_its_answer_keeps_no_connection() -> None:
     async def story() -> None:
         protocol, transport = connected()
-        protocol.timeout_keep_alive = 0.1
+        protocol.timers.keep_alive_seconds = 0.1
         protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n")
         while b"204" not in transport.written:  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -84,7 +85,7 @@ def test_rest_of_a_body_behind_its_answer_keeps_no_connection() -> None:
 
 
 def test_request_whose_head_came_while_another_was_answered_is_not_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 1000)
+    monkeypatch.setattr(bounds, "HEAD_SECONDS", 1000)
 
     async def waits_for_a_body(scope: Any, receive: Any, send: Any) -> None:
         if scope["method"] == "POST":
@@ -94,7 +95,7 @@ def test_request_whose_head_came_while_another_was_answered_is_not_quiet(monkeyp
 
     async def story() -> None:
         protocol, transport = connected(waits_for_a_body)
-        protocol.timeout_keep_alive = 0.05
+        protocol.timers.keep_alive_seconds = 0.05
         protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nPOST / HTTP/1.1\r\n")
         while b"204" not in transport.written:  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -139,10 +140,10 @@ def test_head_behind_the_last_request_in_line_is_read_while_that_is_answered() -
 
         protocol, transport = connected(answers_none_but_the_first)
         protocol.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET / HT")
-        assert protocol.flow.read_paused
+        assert protocol.wire.read_paused
         while b"204" not in transport.written:  # noqa: ASYNC110
             await asyncio.sleep(0)
-        assert not protocol.flow.read_paused
+        assert not protocol.wire.read_paused
         protocol.connection_lost(None)
 
     asyncio.run(story())
@@ -197,10 +198,15 @@ def test_request_that_is_on_its_way_when_the_server_ends_is_answered(
     before: bytes, on_its_way: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HEAD_SECONDS", "END_SECONDS", "LAST_SECONDS"):
-        monkeypatch.setattr(http_protocol, name, 1000)
+        monkeypatch.setattr(bounds, name, 1000)
 
     class Direct:
-        fast_paths: ClassVar = {b"/encode": SimpleNamespace(answer=lambda *_: (b"application/json", b"{}"))}
+        fast_paths: ClassVar = {
+            b"/encode": SimpleNamespace(
+                refusal=lambda *_: None,
+                answer=lambda *_: (b"application/json", b"{}"),
+            )
+        }
         __call__ = staticmethod(app)
 
     async def story() -> None:
@@ -233,7 +239,7 @@ def test_request_that_outlives_the_end_of_the_server_is_given_up_and_one_that_en
         protocol.connection_lost(None)
 
         for name in ("HEAD_SECONDS", "END_SECONDS"):
-            monkeypatch.setattr(http_protocol, name, 1000)
+            monkeypatch.setattr(bounds, name, 1000)
         protocol, transport = connected()
         protocol.shutdown()
         while not transport.closed:  # noqa: ASYNC110
@@ -355,7 +361,7 @@ def test_request_with_others_behind_it_is_told_that_its_caller_is_gone() -> None
 
 def test_a_refusal_does_not_put_off_the_end_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HEAD_SECONDS", "READ_SECONDS"):
-        monkeypatch.setattr(http_protocol, name, 1000)
+        monkeypatch.setattr(bounds, name, 1000)
 
     async def story() -> None:
         protocol, transport = connected()
