@@ -8,7 +8,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,16 +21,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.admission.limits import Limits
-from service.auth import ANY_HOST, OPEN, Guard, Hosts, Need, need_of
-from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal, refuse_unknown_query
+from service.auth import ANY_HOST, OPEN, Guard, Hosts, need_of
+from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal
 from service.exchange import Exchange
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
-from service.http.client_address import ClientAddresses
 from service.http.cors import open_to
-from service.http.fast_path import FastPath
-from service.http.json_body import refuse_transfer_codings
-from service.http.trace import trace_of
 from service.jobs import JobStore
+from service.pipeline import Gate, KernelRoute, Pipeline
 from service.registry.catalog import Catalog
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
@@ -73,7 +69,6 @@ from service.settings import Settings
 from service.state import Current, State
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
-from service.telemetry.spans import Spans
 from tokenizer_core import VERSION, TokdError
 
 GAUGE_SECONDS = 1.0
@@ -113,7 +108,6 @@ _ROUTES = (
     docs,
     playground,
 )
-_METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"))
 
 
 def create_app(settings: Settings | None = None) -> App:
@@ -131,6 +125,9 @@ def create_app(settings: Settings | None = None) -> App:
     engines = Engines(settings)
     metrics = Metrics(registry.loaded, current.tokenizers, current.trained, by_key=settings.metrics_by_key)
     metrics.note_engine_literals(engines.engine_literals)
+    limits = Limits(settings, metrics.note_wait)
+    guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)
+    access_log = AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None
     return App(
         State(
             current=current,
@@ -138,11 +135,12 @@ def create_app(settings: Settings | None = None) -> App:
             registry=registry,
             engines=engines,
             jobs=JobStore.open(settings),
-            limits=Limits(settings, metrics.note_wait),
+            limits=limits,
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
-            guard=Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers),
-            access_log=AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None,
+            guard=guard,
+            access_log=access_log,
+            pipeline=Pipeline(settings, limits, guard, metrics, access_log),
         ),
         exchange,
     )
@@ -167,7 +165,7 @@ class App(FastAPI):
         """Reads the settings again at SIGHUP, in a server that handles it."""
         self._current, self.exchange, self.link_root = state.current, exchange, state.settings.link_root
         self._current.state = state
-        self.spans = Spans.of(state.settings)
+        self.pipeline = state.pipeline
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
             self.add_exception_handler(kind, _answer_error)
         for module in _ROUTES:
@@ -175,21 +173,19 @@ class App(FastAPI):
         for each in self.routes:
             if isinstance(each, Route) and not isinstance(each, JsonRoute):
                 known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
-                guard = None if each.path in ANY_HOST else state.guard
-                each.app = _Guarded(each.app, guard, need_of(each.path_format, each.methods or ()), known)
+                need = need_of(each.path_format, each.methods or ())
+                # Monitors add what they like, such as the time to get past caches; none of it is read.
+                gate = Gate(need, None if need is OPEN else known, any_host=each.path in ANY_HOST, is_hot=False)
+                each.app = partial(_answer_admitted, each.app, state.pipeline, gate)
         self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self._respond = open_to(state.settings.cors_origins, self._answer)
-        self._addresses = addresses = ClientAddresses(state.settings.trusted_proxies)
         self.fast_paths = {
-            path.encode("ascii"): FastPath(
+            path.encode("ascii"): KernelRoute(
                 path,
                 route.json.plain,
-                state.limits,
-                state.guard,
-                addresses,
-                self._note,
+                route.gate,
+                state.pipeline,
                 partial(refusal, dialect=route.dialect, root=route.link_root),
-                state.metrics.note_fast_path_failure,
             )
             for path, route in self._hot.items()
             if route.json.plain is not None
@@ -221,45 +217,34 @@ class App(FastAPI):
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""
-        self._note(LogEntry("OTHER", status=refused.status, code=refused.code, bytes_out=len(refused.body)), 0.0)
-
-    def _note(self, log_entry: LogEntry, seconds: float) -> None:
-        state = self.tokd
-        state.guard.spend(log_entry.key, log_entry.tokens)
-        state.metrics.record(log_entry, seconds, state.limits)
-        if state.access_log is not None:
-            state.access_log.add(log_entry, seconds)
-        if self.spans is not None:
-            self.spans.add(log_entry, seconds)
+        entry = self.pipeline.open("OTHER", (), None)
+        entry.status, entry.code, entry.bytes_out = refused.status, refused.code, len(refused.body)
+        self.pipeline.close(entry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, it is answered in one shape, counted and logged."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
-        started = perf_counter()
-        state = self.tokd
-        limits, method = state.limits, scope["method"]
-        log_entry = scope["log_entry"] = LogEntry(method if method in _METHODS else "OTHER")
-        log_entry.client = self._addresses.of(scope.get("client"), scope["headers"])
-        trace = trace_of(scope["headers"])
+        # Its connection may have opened it by the head.
+        log_entry: LogEntry | None = scope.get("log_entry")
+        if log_entry is None:
+            log_entry = self.pipeline.open(scope["method"], scope["headers"], scope.get("client"))
+            scope["log_entry"] = log_entry
+        trace = log_entry.trace
         if trace or self._respond != self._answer:
             # What writes head and body in one call knows no headers but the answer's own.
             extensions = scope.get("extensions") or {}
             scope["extensions"] = {name: each for name, each in extensions.items() if name != WRITE_WHOLE}
         if trace:
-            log_entry.trace = trace
             send = partial(_send_with, send, trace)
-        limits.requests += 1
         try:
             await self._respond(scope, receive, send)
         finally:
-            limits.requests -= 1
-            limits.release(log_entry)
             refused: Refusal | None = scope.get(REFUSED)
             if refused is not None:
                 log_entry.status, log_entry.code, log_entry.bytes_out = refused.status, refused.code, len(refused.body)
-            self._note(log_entry, perf_counter() - started)
+            self.pipeline.close(log_entry)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._hot.get(scope["path"]) if scope["method"] == "POST" else None
@@ -304,24 +289,14 @@ async def _send_with(send: Send, trace: Trace, message: Message) -> None:
     await send(message)
 
 
-class _Guarded:
-    """A route behind the checks of host, key, coding and the names in the query; hot routes do them themselves."""
-
-    def __init__(self, app: ASGIApp, guard: Guard | None, need: Need, known: frozenset[str]) -> None:
-        self._app, self._guard, self._need, self._known = app, guard, need, known
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._guard is not None:
-            scope["identity"] = identity = self._guard.require(self._need, scope["headers"])
-            scope["log_entry"].key = identity.key
-            self._guard.admit(identity)
-        refuse_transfer_codings(scope["headers"])
-        if self._need is OPEN:
-            # Monitors add what they like, such as the time to get past caches; none of it is read.
-            scope["query_string"] = b""
-        elif scope["query_string"]:
-            refuse_unknown_query(scope["query_string"], self._known)
-        await self._app(scope, receive, send)
+async def _answer_admitted(
+    app: ASGIApp, pipeline: Pipeline, gate: Gate, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Answer a request to a route that is not hot, once it is admitted."""
+    scope["identity"] = pipeline.admit(scope["log_entry"], gate, scope["headers"], scope["query_string"])
+    if gate.query is None:
+        scope["query_string"] = b""
+    await app(scope, receive, send)
 
 
 def _query_names(route: APIRoute) -> frozenset[str]:
@@ -347,8 +322,8 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
     app.tokd.jobs.close()
     if app.tokd.access_log is not None:
         app.tokd.access_log.close()
-    if app.spans is not None:
-        app.spans.close()
+    if app.pipeline.spans is not None:
+        app.pipeline.spans.close()
 
 
 async def _keep_current(state: State) -> None:

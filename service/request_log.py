@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 from math import inf
+from typing import Any
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
@@ -13,6 +15,20 @@ Trace = tuple[tuple[bytes, bytes], ...]
 """Headers of a request that its answer repeats, each at most once."""
 
 UNMATCHED = "unmatched"
+
+
+class Tried(Enum):
+    """What came of asking the kernel on the event loop."""
+
+    NOT_YET = auto()
+    IN_VAIN = auto()
+    """The models are to answer, unless the kernel did."""
+
+    LEFT_TO_THREAD = auto()
+    """It may answer in a thread."""
+
+    TAKES_LONG = auto()
+    """It took too long, and is to go on in a thread."""
 
 
 def _never() -> bool:
@@ -39,6 +55,11 @@ class LogEntry:
         trace: the headers of the request that the answer and the log repeat.
         until: when an answer comes too late, on the clock ``time.monotonic``.
         work_bytes: what it takes of the work that may be under way, until it is answered.
+        started: when it began, on the clock ``time.perf_counter``.
+        is_admitted: whether its key and the limits let it in.
+        refused: why they did not, if its route is still to say so.
+        tried: what came of asking the kernel.
+        known: the kernel's answer, if it is still to be sent.
     """
 
     method: str
@@ -58,3 +79,8 @@ class LogEntry:
     is_gone: Callable[[], bool] = _never
     until: float = inf
     work_bytes: int = 0
+    started: float = 0.0
+    is_admitted: bool = False
+    refused: Exception | None = None
+    tried: Tried = Tried.NOT_YET
+    known: Any = None

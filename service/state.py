@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from service.admission.limits import Limits
 from service.auth import Guard
 from service.jobs import Jobs
+from service.pipeline import Pipeline
 from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.schemas.limited import Requests
@@ -62,3 +63,4 @@ class State:
     requests: Requests
     guard: Guard
     access_log: AccessLog | None
+    pipeline: Pipeline

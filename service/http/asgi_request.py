@@ -20,9 +20,6 @@ headers, and tells whether it wrote them; if not, the messages of ASGI are still
 IS_GONE = "tokd.is_gone"
 """The extension of ASGI that tells, in any thread, whether the connection of a request is lost."""
 
-TAKES_LONG = "tokd.takes_long"
-"""The extension of ASGI that says that a small request was found to take long."""
-
 REFUSED = "refused"
 """The key, in the scope of a request, of the refusal by which its connection has answered it: its body is not HTTP."""
 

@@ -30,12 +30,12 @@ from uvicorn.server import ServerState
 from service.admission.threads import saturated
 from service.errors import ServiceError, refusal
 from service.http import bounds, request_head
-from service.http.asgi_request import REFUSED, TAKES_LONG, AsgiRequest, RequestQueue
+from service.http.asgi_request import REFUSED, AsgiRequest, RequestQueue
 from service.http.bounds import Timers
-from service.http.fast_path import FastPath
+from service.http.fast_path import KernelRoute
 from service.http.request_head import MAX_HEAD_BYTES
 from service.http.wire import Wire, address
-from tokenizer_core import StepsSpent
+from service.request_log import LogEntry
 
 PART_BYTES = 32 << 10
 """Bytes that are parsed before the next look whether requests wait: parsed they take forty times as many bytes. The
@@ -68,7 +68,8 @@ class Connection(asyncio.Protocol):
     state = Reading.IDLE
 
     _parser: HttpRequestParser
-    _fast_path: FastPath
+    _kernel: KernelRoute
+    _entry: LogEntry | None = None
     """Of the request that is being read, in the state ``KERNEL``."""
 
     _request: AsgiRequest
@@ -98,7 +99,7 @@ class Connection(asyncio.Protocol):
         self.requests = RequestQueue(self.app, server_state.tasks)
         self._server_state = server_state
         self._connections: set[Any] = server_state.connections
-        self._fast_paths: Mapping[bytes, FastPath] = getattr(self.app, "fast_paths", {})
+        self._fast_paths: Mapping[bytes, KernelRoute] = getattr(self.app, "fast_paths", {})
         self._begin_to_parse()
         self._body: list[bytes] = []
 
@@ -252,11 +253,12 @@ class Connection(asyncio.Protocol):
         # Again: the request before may have been answered while this head came.
         self.timers.end_quiet()
         self.timers.stop("head")
-        fast_path = self._fast_paths.get(self._url)
-        if fast_path is not None and self._is_ordinary():
-            refused = fast_path.refusal(self._headers, self.client)
+        kernel = self._fast_paths.get(self._url)
+        entry = kernel.open(self._headers, self.client) if kernel is not None and self._is_ordinary() else None
+        if kernel is not None and entry is not None:
+            refused = kernel.refusal(entry, self._headers)
             if refused is None:
-                self.state, self._fast_path = _KERNEL, fast_path
+                self.state, self._kernel, self._entry = _KERNEL, kernel, entry
             else:
                 self.state = Reading.DROP
                 self.wire.write_whole(*refused)
@@ -292,15 +294,12 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """Answer a body, or hand on its end."""
         self._idle_bytes = 0
-        if self.state is _KERNEL:
-            answer, takes_long = None, False
-            try:
-                answer = self._fast_path.answer(self._headers, b"".join(self._body), self.client)
-            except StepsSpent:
-                takes_long = True
+        if self.state is _KERNEL and self._entry is not None:
+            answer = self._kernel.answer(self._entry, self._headers, b"".join(self._body))
             if answer is None:
-                self._begin_task(takes_long=takes_long)
+                self._begin_task()
             else:
+                self._entry = None
                 self._body.clear()
                 self.wire.write_whole(*answer)
                 self._end_at_once()
@@ -316,9 +315,11 @@ class Connection(asyncio.Protocol):
         self._in_a_row += 1
         self._answered()
 
-    def _begin_task(self, *, takes_long: bool = False) -> None:
+    def _begin_task(self) -> None:
         scope = request_head.scope_of(self._parser, self._url, self._headers)
         scope["client"], scope["server"] = self.client, self._server
+        if self._entry is not None:
+            scope["log_entry"], self._entry = self._entry, None
         is_1_1 = scope["http_version"] == "1.1"
         self._request = AsgiRequest(
             scope,
@@ -328,8 +329,6 @@ class Connection(asyncio.Protocol):
             awaits_continue=self._expects and is_1_1,
             on_answered=self._answered,
         )
-        if takes_long:
-            scope["extensions"][TAKES_LONG] = {}
         self.state = _BODY
         self.requests.add(self._request)
         if self.requests.waiting:

@@ -19,19 +19,20 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
-from service.admission.deadline import deadline, require_time
+from service.admission.deadline import require_time
 from service.admission.limits import HEAVY_BYTES, Disconnected, Limits
 from service.admission.threads import saturated
 from service.auth import NEEDS
-from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal, refuse_unknown_query
-from service.http.asgi_request import IS_GONE, TAKES_LONG, WRITE_WHOLE
+from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
+from service.http.asgi_request import IS_GONE, WRITE_WHOLE
 from service.http.codings import answer_coding, body_coding, pack, unpack
 from service.http.fast_path import Plain
 from service.http.json_body import declared_length, parser, require_json
 from service.http.mistyped import name_mistyped
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.http.wire import COPIED_BYTES
-from service.request_log import Headers, LogEntry
+from service.pipeline import Gate, ask_kernel
+from service.request_log import Headers, LogEntry, Tried
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
@@ -132,8 +133,8 @@ class JsonRoute(APIRoute):
         self.json = Handler(parser(model), endpoint, plain=plain)
         self.fields = model.model_fields.keys()
         self.limits, self.dialect, self.negotiate = state.limits, dialect, negotiate
-        self.guard, self.need = None if state.guard.is_idle else state.guard, NEEDS[path]
         self.fail: NoteFailure = partial(state.metrics.note_fast_path_failure, path)
+        self.pipeline, self.gate = state.pipeline, Gate(NEEDS[path], query=() if dialect is None else None)
         self.registry, self.link_root = state.current.registry, state.settings.link_root
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -154,8 +155,7 @@ class JsonRoute(APIRoute):
             await send_refusal(refuse(error, self.dialect, self.link_root), log_entry, receive, send, self.limits)
             return
         log_entry.status, log_entry.tokens, log_entry.tokenizer = 200, answer.tokens, answer.tokenizer
-        if self.guard is not None and log_entry.key in self.guard.meters:
-            answer = answer._replace(headers=(*answer.headers, *self.guard.headers(log_entry.key)))
+        answer = answer._replace(headers=(*answer.headers, *self.pipeline.headers(log_entry)))
         blocks = answer.blocks
         log_entry.bytes_out = size = len(blocks[0]) if len(blocks) == 1 else sum(map(len, blocks))
         if len(blocks) == 1 and size <= COPIED_BYTES:
@@ -183,14 +183,10 @@ class JsonRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, log_entry: LogEntry) -> Answer:
         limits = self.limits
-        if self.guard is not None:
-            identity = self.guard.require(self.need, scope["headers"])
-            log_entry.key = identity.key
-            self.guard.admit(identity)
-        if scope["query_string"] and self.dialect is None:
-            refuse_unknown_query(scope["query_string"], ())
-        log_entry.until = deadline(scope["headers"])
-        limits.admit()
+        if log_entry.refused is not None:
+            raise log_entry.refused
+        if not log_entry.is_admitted:
+            self.pipeline.admit(log_entry, self.gate, scope["headers"], scope["query_string"])
         handler = self.json
         if self.negotiate is not None:
             handler = self.negotiate(scope["headers"]) or handler
@@ -210,15 +206,14 @@ class JsonRoute(APIRoute):
         if handler.is_heavy or size > limits.settings.inline_bytes:
             return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        takes_long, answer = TAKES_LONG in (scope.get("extensions") or ()), None
+        if handler.plain is not None:
+            answer = ask_kernel(handler.plain, body, log_entry, self.fail)
+            if answer is not None:
+                return answer
+            if log_entry.tried is Tried.IN_VAIN:
+                handler = handler._replace(plain=None)
         try:
-            answer = None if takes_long else handler.answer_plain(body, self.fail, may_take_long=False)
-        except StepsSpent:
-            takes_long = True
-        if answer is not None:
-            return answer
-        try:
-            if takes_long or size > CHECKED_BYTES:
+            if log_entry.tried is Tried.TAKES_LONG or size > CHECKED_BYTES:
                 limits.take_work(HEAVY_BYTES, log_entry)
                 return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))

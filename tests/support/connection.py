@@ -122,6 +122,13 @@ def request(
     return line + b"\r\nhost: localhost\r\n" + headers + declared + b"\r\n" + body
 
 
+def answered_at_once(app: Any, path: str, body: bytes) -> tuple[Any, ...] | None:
+    """Return what the kernel answers inside a connection."""
+    kernel, headers = app.fast_paths[path.encode()], [(b"content-type", b"application/json")]
+    answer: tuple[Any, ...] | None = kernel.answer(kernel.open(headers, None), headers, body)
+    return answer
+
+
 def exchange(address: tuple[str, int], requests: bytes) -> bytes:
     """Send bytes and read until the server closes; the date is left out."""
     with socket.create_connection(address, timeout=60) as connection:

@@ -203,6 +203,7 @@ def test_request_that_is_on_its_way_when_the_server_ends_is_answered(
     class Direct:
         fast_paths: ClassVar = {
             b"/encode": SimpleNamespace(
+                open=lambda *_: SimpleNamespace(),
                 refusal=lambda *_: None,
                 answer=lambda *_: (b"application/json", b"{}"),
             )

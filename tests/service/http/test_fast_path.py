@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from service.auth import entry, new_key
 from tests.service.conftest import MakeClient, RunServer
-from tests.support.connection import COMMON, FOX, JSON, LIMITS, Caller, exchange, request
+from tests.support.connection import COMMON, FOX, JSON, LIMITS, Caller, answered_at_once, exchange, request
 
 
 def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
@@ -289,6 +289,38 @@ def test_an_error_of_the_fast_path_is_counted_and_logged_and_its_route_answers(
     assert metric in client.get("/metrics").text
 
 
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        (b'{"text":"fox"}', [False]),
+        (b'{"text":"fox","return":["ids","tokens"]}', [False]),
+        (b'{"text":"%b","return":["ids","tokens"]}' % (b"fox " * 6000), [False]),
+        (b'{"messages":[{"role":"user","content":"fox"}],"return":["ids","labels"]}', [False]),
+        (b'{"text":[%b"fox"]}' % (b'"fox",' * 300), [False, True]),
+        (b'{"text":"%b"}' % (b"fox " * 30_000), [False]),
+        (b'{"text":1}', [False]),
+    ],
+)
+def test_no_body_is_asked_of_the_kernel_in_vain_twice(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, body: bytes, asked: list[bool]
+) -> None:
+    """A list of many texts is asked again in a thread, where it may take long."""
+    app: Any = make_client().app
+    plain, seen = app._hot["/encode"].json.plain, []
+    answer = type(plain).answer
+
+    def noted(body: bytes, *, may_take_long: bool) -> Any:
+        seen.append(may_take_long)
+        return answer(plain, body, may_take_long=may_take_long)
+
+    monkeypatch.setattr(plain, "answer", noted)
+    for at_once in (True, False):
+        seen.clear()
+        written, _, _ = asyncio.run(told(app, [request(body)], at_once=at_once))
+        assert seen == asked
+        assert written.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 422 "))
+
+
 def test_a_small_body_that_is_larger_than_a_body_may_be_is_refused(make_client: MakeClient) -> None:
     app: Any = make_client(max_body_bytes=len(FOX) - 1).app
 
@@ -307,7 +339,7 @@ def test_an_answer_too_large_to_be_written_at_once_is_left_to_the_route(make_cli
     sent = request(body, line=b"POST /offsets HTTP/1.1")
 
     async def answer() -> Any:
-        return app.fast_paths[b"/offsets"].answer([(b"content-type", b"application/json")], body, None)
+        return answered_at_once(app, "/offsets", body)
 
     assert asyncio.run(answer()) is None
     fast, slow = (asyncio.run(told(app, [sent], at_once=at_once))[0] for at_once in (True, False))

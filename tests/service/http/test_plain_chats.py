@@ -27,6 +27,7 @@ from service.state import Current, State
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, call, tokenizer
 from tests.core.chat.test_forging import attacks, chats
 from tests.service.conftest import MakeClient, state_of
+from tests.support.connection import answered_at_once
 from tests.support.odd_json import written
 from tokenizer_core import StepsSpent
 
@@ -302,7 +303,7 @@ def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
     app = cast(Any, client.app)
     body = json.dumps({"messages": [{"role": "user", "content": "the fox"}]}).encode()
     for path in ROUTES:
-        found = app.fast_paths[path.encode()].answer([(b"content-type", b"application/json")], body, None)
+        found = answered_at_once(app, path, body)
         assert found is not None, path
         answer = client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 200

@@ -11,7 +11,7 @@ import pytest
 
 from service.admission.limits import SMALL_BYTES, Limits
 from service.http import bounds
-from service.http.fast_path import DROPPED_BYTES
+from service.pipeline import DROPPED_BYTES
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient, app_of, state_of
 from tests.support.connection import Caller, request
