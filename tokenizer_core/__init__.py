@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from tokenizer_core.token_files.run import EncodingProgress, encode_corpus, has_free_task
     from tokenizer_core.training.characters import CharacterMerges, train_characters
     from tokenizer_core.training.counts import Counts
+    from tokenizer_core.training.described import Setting
     from tokenizer_core.training.entry_settings import (
         CharacterSettings,
         Normalizing,
@@ -110,7 +111,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.families import BpeStyle, ModelName
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress, TimeLeft
-    from tokenizer_core.training.recipe import Recipe
+    from tokenizer_core.training.recipe import Recipe, training_settings
     from tokenizer_core.training.report import TrainingReport
     from tokenizer_core.training.run import TrainingRun
     from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
@@ -215,6 +216,7 @@ __all__ = [
     "SamplingOptions",
     "Segmentation",
     "SentencePieceBpeSettings",
+    "Setting",
     "Settings",
     "Side",
     "Span",
@@ -290,6 +292,7 @@ __all__ = [
     "train",
     "train_characters",
     "train_sizes",
+    "training_settings",
     "write_packs",
     "writes_every_message",
 ]
@@ -355,7 +358,8 @@ _LATER = {
         "training.families": ("BpeStyle", "ModelName"),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress", "TimeLeft"),
-        "training.recipe": ("Recipe",),
+        "training.described": ("Setting",),
+        "training.recipe": ("Recipe", "training_settings"),
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),
         "training.settings": ("IdLayout", "TieBreak", "TrainSettings"),

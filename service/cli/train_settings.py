@@ -6,26 +6,23 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, get_args
+from types import NoneType
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from service.cli.flag_names import in_flags
 from service.cli.options import whole_number
 from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
 from tokenizer_core import (
-    BpeStyle,
     CorpusFormat,
-    IdLayout,
     InvalidOption,
     InvalidSettings,
-    ModelName,
     Normalizing,
     OnError,
-    PairScore,
     Recipe,
     Rewriting,
-    TieBreak,
+    Setting,
     TokdError,
-    Words,
+    training_settings,
 )
 
 STEPS = tuple(dict.fromkeys((*get_args(Rewriting), *get_args(Normalizing))))
@@ -67,60 +64,34 @@ def numbers(text: str) -> list[int]:
     return [whole_number(part) for part in text.split(",")]
 
 
+def _flag_of(one: Setting) -> Flag:
+    """Return the flag of a setting."""
+    kind = next((part for part in get_args(one.kind) if part is not NoneType), one.kind)
+    if get_origin(one.kind) is Literal:
+        read: Callable[[str], Any] | None = str
+    elif one.name == "sizes":
+        read = numbers
+    elif one.kind is int or kind is int:
+        read = count if one.is_common else whole_number
+    else:
+        read = {bool: None, float: float}.get(one.kind, str)
+    return Flag(
+        one.name,
+        one.metavar,
+        one.meaning.replace("`", "") + (f": {', '.join(STEPS)}" if one.name == "normalizer" else ""),
+        kind=read,
+        choices=one.kind if get_origin(one.kind) is Literal else None,
+        many=one.name in ("normalizer", "special_tokens"),
+        flag={"special_tokens": "special-token", "extends": "extend"}.get(one.name, ""),
+    )
+
+
 FLAGS = (
     Flag("corpus.format", "FORMAT", "what the files are, whatever their names", choices=CorpusFormat),
     Flag("corpus.field", "NAME", "the field of a line of JSON that holds the text (default: text)"),
     Flag("corpus.column", "NAME", "the column of a Parquet file that holds the text (default: text)"),
     Flag("corpus.on_error", "HOW", "what becomes of lines that cannot be read (default: stop)", choices=OnError),
-    Flag("replace_invalid", "", "bytes that are not UTF-8 become U+FFFD, rather than an error", kind=None),
-    Flag("vocab_size", "N", "tokens in all (default: 32000)", kind=count),
-    Flag("sizes", "N,N", "more sizes to make in the same run", kind=numbers),
-    Flag("model", "NAME", "what is trained (default: bpe)", choices=ModelName),
-    Flag("style", "NAME", "of BPE: of bytes, or as SentencePiece has it (default: byte_level)", choices=BpeStyle),
-    Flag("pretokenizer", "NAME", "of WordPiece and words: what words are (default: bert; whitespace)", choices=Words),
-    Flag("score", "SCORE", "of WordPiece: which pair is merged first (default: count)", choices=PairScore),
-    Flag("prefix", "TEXT", "of WordPiece: before entries that do not begin a word (default: ##)"),
-    Flag("unk", "LITERAL", "of all but byte-level BPE: the token of what is not in the vocabulary (default: [UNK])"),
-    Flag(
-        "limit_alphabet",
-        "N",
-        "of characters, WordPiece, Unigram: only the N most frequent ones",
-        kind=whole_number,
-    ),
-    Flag(
-        "character_coverage",
-        "SHARE",
-        "of BPE as SentencePiece has it: how much of all characters the alphabet covers (default: 1)",
-        kind=float,
-    ),
-    Flag("required_characters", "TEXT", "of Unigram and such BPE: characters that are entries, occur or not"),
-    Flag("byte_fallback", "", "of Unigram and such BPE: a character that is no entry becomes its bytes", kind=None),
-    Flag("seed_size", "N", "of Unigram: substrings to begin with (default: 1000000)", kind=whole_number),
-    Flag("shrinking_factor", "SHARE", "of Unigram: what a round of pruning leaves (default: 0.75)", kind=float),
-    Flag("n_sub_iterations", "N", "of Unigram: estimates in a round (default: 2)", kind=whole_number),
-    Flag("pattern", "PATTERN", "a known name or a regular expression that cuts pieces (default: cl100k_base)"),
-    Flag("normalizer", "NAME", f"one of {', '.join(STEPS)}; several are done in turn", many=True),
-    Flag(
-        "special_tokens",
-        "LITERAL",
-        "never split, counted or learned; several get their ids in this order",
-        many=True,
-        flag="special-token",
-    ),
-    Flag("id_layout", "LAYOUT", "where the ids of special tokens are (default: specials_last)", choices=IdLayout),
-    Flag(
-        "tie_break", "RULE", "which of equally frequent pairs is first (default: lexicographic_low)", choices=TieBreak
-    ),
-    Flag("min_frequency", "N", "a pair that occurs less often is not merged (default: 1)", kind=count),
-    Flag("max_token_length", "BYTES", "longer tokens are not made", kind=count),
-    Flag("max_piece_length", "BYTES", "longer pieces are left out", kind=count),
-    Flag("min_count", "N", "pieces that occur less often are left out, to save memory (default: 1)", kind=count),
-    Flag("sixteen_bit", "", "refuse ids that do not fit into 16 bits, and write merges.u16", kind=None),
-    Flag("extends", "ARTIFACT", "learn more merges for this artifact, whose ids stay as they are", flag="extend"),
-    Flag("bos", "LITERAL", "the special token that begins a text"),
-    Flag("eos", "LITERAL", "the special token that ends a text"),
-    Flag("pad", "LITERAL", "the special token that fills a row"),
-    Flag("name", "NAME", "of the artifact, in its manifest"),
+    *(_flag_of(one) for one in training_settings().values() if one.name not in ("initial_merges", "chat_template")),
 )
 """Every setting of a run but the corpus' paths, the initial merges and the chat template, which are files."""
 

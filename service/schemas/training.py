@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.schemas.requests import Example, RequestBody
-from tokenizer_core import (
-    BpeStyle,
-    CorpusFormat,
-    IdLayout,
-    ModelName,
-    Normalizing,
-    OnError,
-    PairScore,
-    Rewriting,
-    TieBreak,
-    Words,
-)
+from tokenizer_core import CorpusFormat, Normalizing, OnError, Rewriting, Setting, training_settings
 
 MAX_NAMES = 10_000
 """Most files or URLs, and most special tokens, of one job."""
@@ -49,92 +38,54 @@ class CorpusRequest(BaseModel):
     )
 
 
-class TrainingSettings(BaseModel):
-    """The settings of `train`."""
+_ORDER = (
+    *("model", "style", "vocab_size", "sizes", "pattern", "pretokenizer", "normalizer", "special_tokens", "unk"),
+    *("score", "prefix", "limit_alphabet", "character_coverage", "required_characters", "byte_fallback", "seed_size"),
+    *("shrinking_factor", "n_sub_iterations", "tie_break", "min_frequency", "max_token_length", "max_piece_length"),
+    *("min_count", "id_layout", "initial_merges", "extends", "sixteen_bit", "bos", "eos", "pad", "chat_template"),
+    "replace_invalid",
+)
+"""The settings of a job, in the order of its answers."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+_LISTS: dict[str, Any] = {
+    "sizes": list[Count],
+    "normalizer": list[Rewriting | Normalizing],
+    "special_tokens": Annotated[list[str], Field(max_length=MAX_NAMES)],
+    "initial_merges": list[tuple[str, str]],
+}
 
-    model: ModelName = Field(
-        "bpe",
-        description="BPE, WordPiece, Unigram, words or characters; each with its own settings.",
+
+def _field(one: Setting) -> tuple[Any, Any]:
+    """Return the type and the default of a setting; null is as if it were not sent."""
+    if one.name in _LISTS:
+        return _LISTS[one.name] | None, Field(list(one.default), description=_sentence(one.text))
+    numbers = {int: Count, int | None: Count | None}
+    kind = numbers.get(one.kind, one.kind)
+    if one.is_common:
+        return kind, Field(one.default, description=_sentence(one.text))
+    return kind | None, Field(None, description=_sentence(one.meaning))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+if TYPE_CHECKING:
+
+    class TrainingSettings(BaseModel):
+        """The settings of `train`."""
+
+        vocab_size: int
+        sizes: list[int] | None
+        extends: str | None
+
+else:
+    TrainingSettings = create_model(
+        "TrainingSettings",
+        __config__=ConfigDict(strict=True, frozen=True, extra="forbid"),
+        __doc__="The settings of `train`.",
+        **{name: _field(training_settings()[name]) for name in _ORDER},
     )
-    style: BpeStyle = Field(
-        "byte_level", description="Of BPE: over bytes, or over characters with `▁` for spaces, as SentencePiece has it."
-    )
-    vocab_size: Count = Field(
-        32_000, description="Tokens in all: the bytes or characters, the special tokens and what is learned."
-    )
-    sizes: list[Count] | None = Field(
-        [],
-        description="More vocabularies of the same run, at most 63, each checked as `vocab_size`; one is found by its "
-        "hash, and where the job has a name as `<name>-<size>`.",
-    )
-    pattern: str | None = Field(
-        "cl100k_base", description="Of the pretokenizer: a known name or a regular expression; null cuts nothing."
-    )
-    pretokenizer: Words | None = Field(
-        None, description="Of WordPiece and words: what words are; by default `bert` and `whitespace`."
-    )
-    # Null is none, as everywhere; an answer always has the list.
-    normalizer: list[Rewriting | Normalizing] | None = Field([], description="Rewrites of the text, in order.")
-    special_tokens: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
-        [], description="Literals that end a document, are never counted, and get ids of their own."
-    )
-    unk: str | None = Field(
-        None,
-        description="Of all models but byte-level BPE: the token of what is not in the vocabulary, by default "
-        "`[UNK]`, of Unigram and BPE `<unk>`.",
-    )
-    score: PairScore | None = Field(
-        None, description="Of WordPiece: merge the most frequent pair (`count`, the default), or by `likelihood`."
-    )
-    prefix: str | None = Field(
-        None, description="Of WordPiece: before entries that do not begin a word; by default `##`."
-    )
-    limit_alphabet: Count | None = Field(
-        None, description="Of WordPiece and Unigram: only the most frequent characters."
-    )
-    character_coverage: float | None = Field(
-        None,
-        description="Of BPE of the style `sentencepiece`: only the most frequent characters that are so great a share.",
-    )
-    required_characters: str | None = Field(
-        None, description="Of Unigram and such BPE: characters that are entries whether they occur or not."
-    )
-    byte_fallback: bool | None = Field(
-        None, description="Of Unigram and such BPE: a character that is no entry becomes its bytes; by default false."
-    )
-    seed_size: Count | None = Field(None, description="Of Unigram: substrings to begin with; by default 1,000,000.")
-    shrinking_factor: float | None = Field(
-        None, description="Of Unigram: the share of entries that a round of pruning leaves; by default 0.75."
-    )
-    n_sub_iterations: Count | None = Field(None, description="Of Unigram: estimates in a round; by default 2.")
-    tie_break: TieBreak = Field(
-        "lexicographic_low",
-        description="Which of several equally frequent pairs is merged first; of the style `sentencepiece` by default "
-        "`shortest`.",
-    )
-    min_frequency: Count = Field(1, description="A pair that occurs less often is not merged.")
-    max_token_length: Count | None = Field(None, description="In bytes; of all but byte-level BPE in characters.")
-    max_piece_length: Count | None = Field(None, description="In bytes; longer pieces are left out.")
-    min_count: Count = Field(1, description="Pieces that occur less often are left out, to save memory.")
-    id_layout: IdLayout = Field(
-        "specials_last", description="Whether special tokens have the lowest or the highest ids."
-    )
-    initial_merges: list[tuple[str, str]] | None = Field(
-        [], description="Made before anything is learned: pairs of entries, as `tokenizer.json` writes them."
-    )
-    extends: str | None = Field(
-        None,
-        description="A tokenizer of this server, by name or hash, that gets more merges; what it has, such as "
-        "`pattern`, is left out then.",
-    )
-    sixteen_bit: bool = Field(False, description="Refuse a vocabulary whose ids do not fit into 16 bits.")
-    bos: str | None = Field(None, description="The special token that begins a text, for those who ask for it.")
-    eos: str | None = Field(None, description="The special token that ends a text, for those who ask for it.")
-    pad: str | None = Field(None, description="The special token that fills a row.")
-    chat_template: str | None = Field(None, description="Jinja source of a template for chats.")
-    replace_invalid: bool = Field(False, description="Replace invalid UTF-8 by U+FFFD instead of failing.")
 
 
 def _defaults() -> TrainingSettings:

@@ -22,6 +22,7 @@ from service.errors import PROBLEMS
 from service.schemas import comparing, decoding, encode_jobs, requests, training
 from tests.support.paths import ROOT
 from tests.support.server import listening
+from tokenizer_core import training_settings
 from tokenizer_core.errors import CLASS_OF_CODE
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -187,6 +188,12 @@ def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel
 
 def test_the_table_of_settings_is_the_real_one() -> None:
     assert settings.markdown() in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_training_settings_is_the_real_one() -> None:
+    rows = (f"| `{each.name}` | {each.shown_default} | {each.text} |" for each in training_settings().values())
+    table = "\n".join(("| setting | default | meaning |", "|---|---|---|", *rows))
+    assert table in (ROOT / "docs" / "training.md").read_text(encoding="utf-8"), table
 
 
 def test_every_error_code_is_documented() -> None:

@@ -17,6 +17,7 @@ from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
 from tokenizer_core.stages.models import Model, WordLevel, WordPiece
 from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
 from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
+from tokenizer_core.training.described import described
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import (
     check_distinct,
@@ -43,15 +44,8 @@ def _bert(*, lowercase: bool) -> Bert:
 class EntrySettings(ABC):
     """Settings of all these models. The constructor checks every field, before any work.
 
-    Args:
-        vocab_size: tokens in all: the special tokens, the alphabet if there is one, and what is learned.
-        normalizer: rewrites of the text, in order; ``bert`` cleans it, sets Chinese characters apart and makes letters
-            small without accents, ``bert_cased`` leaves letters as they are.
-        special_tokens: literals that end a document, are never counted, and get the lowest ids, in this order.
-        unk: the token of what is not in the vocabulary; the first special token, unless it is another one of them.
-        min_frequency: what occurs less often is not learned.
-        max_piece_length: in bytes; longer pieces are left out. By default none is.
-        min_count: pieces that occur less often in the whole corpus are left out, to save memory; by default none is.
+    Special tokens have the lowest ids. The rewrite ``bert`` cleans a text, sets Chinese characters apart and makes
+    letters small without accents; ``bert_cased`` leaves letters as they are.
 
     Raises:
         InvalidOption: with the field.
@@ -73,7 +67,12 @@ class EntrySettings(ABC):
     vocab_size: int = 32_000
     normalizer: Sequence[Normalizing] = ()
     special_tokens: Sequence[str] = ()
-    unk: str = "[UNK]"
+    unk: str = described(
+        "[UNK]",
+        "of all models but byte-level BPE: the token of what is not in the vocabulary, by default `[UNK]`, of Unigram "
+        "and BPE `<unk>`; the first special token, unless it is another one of them",
+        "LITERAL",
+    )
     min_frequency: int = 1
     max_piece_length: int | None = None
     min_count: int = 1
@@ -183,24 +182,25 @@ class EntrySettings(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPieceSettings(EntrySettings):
-    """Settings of WordPiece.
-
-    Args:
-        pretokenizer: what words are: ``bert`` cuts at white space and around punctuation, ``whitespace`` also between
-            letters and symbols, ``whitespace_split`` only at white space.
-        score: which pair is merged first: the one that occurs most often, as in Hugging Face's trainer, or the one with
-            the highest ``count(ab) / (count(a) * count(b))``.
-        prefix: before entries that do not begin a word.
-        limit_alphabet: only the most frequent characters.
-        max_token_length: in characters.
-    """
+    """Settings of WordPiece."""
 
     name: ClassVar[str] = "wordpiece"
 
-    pretokenizer: Words = "bert"
-    score: PairScore = "count"
-    prefix: str = "##"
-    limit_alphabet: int | None = None
+    pretokenizer: Words = described(
+        "bert",
+        "of WordPiece and words, what words are: `bert` (the default of WordPiece) cuts at white space and around "
+        "punctuation, `whitespace` (that of words) also between letters and symbols, `whitespace_split` only at white "
+        "space",
+        "NAME",
+    )
+    score: PairScore = described(
+        "count",
+        "of WordPiece: merge the most frequent pair first (`count`, the default, as in Hugging Face), or the one with "
+        "the highest `count(ab) / (count(a) * count(b))` (`likelihood`)",
+        "SCORE",
+    )
+    prefix: str = described("##", "of WordPiece: before entries that do not begin a word", "TEXT")
+    limit_alphabet: int | None = described(None, "of WordPiece and Unigram: only the most frequent characters", "N")
     max_token_length: int | None = None
 
     def __post_init__(self) -> None:
@@ -295,11 +295,7 @@ class FrequentSettings(EntrySettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordSettings(FrequentSettings):
-    """Settings of a vocabulary of whole words: the most frequent ones, of equals the least in UTF-8.
-
-    Args:
-        pretokenizer: as for WordPiece.
-    """
+    """Settings of a vocabulary of whole words: the most frequent ones, of equals the least in UTF-8."""
 
     name: ClassVar[str] = "word"
 

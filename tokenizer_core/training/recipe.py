@@ -28,8 +28,17 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats.files import check_name, is_hash
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.tokenizer import Tokenizer
+from tokenizer_core.training.described import Setting, declared, described
 from tokenizer_core.training.entry_plan import new_plan
-from tokenizer_core.training.families import ALL_FIELDS, AnySettings, literals_of, settings_of
+from tokenizer_core.training.families import (
+    ALL_FIELDS,
+    SETTINGS,
+    AnySettings,
+    BpeStyle,
+    ModelName,
+    literals_of,
+    settings_of,
+)
 from tokenizer_core.training.plans import EXTENDING, MAX_SIZES, LongerVocabulary, Plan
 from tokenizer_core.training.settings import TrainSettings
 
@@ -48,13 +57,7 @@ class Recipe:
         corpus: files, or documents as strings.
         settings: of the model: ``TrainSettings`` for byte-level BPE, ``SentencePieceBpeSettings``,
             ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
-        sizes: smaller or larger vocabularies to make beside ``vocab_size`` in the same run, at most 63.
-        extends: an artifact directory whose tokenizer gets more merges, in the place of a new vocabulary.
-        extends_hash: of that tokenizer; the run refuses another one at its place.
-        replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
-        name: of the artifact, for its manifest; another size is called ``<name>-<size>``.
-        bos, eos, pad: which of the special tokens begins a text, ends it, and fills a row; for those who ask.
-        chat_template: Jinja source.
+        extends_hash: of the tokenizer that ``extends`` names; the run refuses another one at its place.
 
     Raises:
         InvalidSettings: with the field as ``path``.
@@ -62,15 +65,25 @@ class Recipe:
 
     corpus: Files | tuple[str, ...]
     settings: AnySettings
-    sizes: tuple[int, ...] = ()
-    extends: str | None = None
+    sizes: tuple[int, ...] = described(
+        (),
+        "more vocabularies of the same run, at most 63, each checked as `vocab_size`; with a name each is called "
+        "`<name>-<size>`",
+        "N,N",
+    )
+    extends: str | None = described(
+        None,
+        "the tokenizer that gets more merges, in the place of a new vocabulary: an artifact, or for a job a name or a "
+        "hash of the server; what it has, such as `pattern`, is left out then",
+        "ARTIFACT",
+    )
     extends_hash: str | None = None
-    replace_invalid: bool = False
-    name: str | None = None
-    bos: str | None = None
-    eos: str | None = None
-    pad: str | None = None
-    chat_template: str | None = None
+    replace_invalid: bool = described(False, "bytes that are not UTF-8 become U+FFFD, rather than an error")
+    name: str | None = described(None, "of the artifact, in its manifest", "NAME")
+    bos: str | None = described(None, "the special token that begins a text, for those who ask for it", "LITERAL")
+    eos: str | None = described(None, "the special token that ends a text, for those who ask for it", "LITERAL")
+    pad: str | None = described(None, "the special token that fills a row", "LITERAL")
+    chat_template: str | None = described(None, "Jinja source of a template for chats")
 
     def __post_init__(self) -> None:
         try:
@@ -332,3 +345,19 @@ def _corpus_dict(corpus: Files | tuple[str, ...]) -> dict[str, Any]:
         return {"texts": list(corpus)}
     paths = [str(path) for path in corpus.paths]
     return {"paths": paths, **{key: getattr(corpus, key) for key in _OF_FILES}}
+
+
+def training_settings() -> dict[str, Setting]:
+    """Return every setting of a recipe but the corpus, by name."""
+    chosen = (
+        Setting("model", ModelName, "bpe", "what is trained; each model has its own settings", "NAME"),
+        Setting(
+            "style",
+            BpeStyle,
+            "byte_level",
+            "of BPE: over bytes, or over characters with `▁` for spaces, as SentencePiece has it",
+            "NAME",
+        ),
+    )
+    common = declared(TrainSettings, Recipe)
+    return {one.name: one for one in chosen} | declared(*SETTINGS.values(), is_common=False) | common

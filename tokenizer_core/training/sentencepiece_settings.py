@@ -15,6 +15,7 @@ from tokenizer_core.stages.models import CharBpe, Model
 from tokenizer_core.stages.normalizers import Prepend, Replace
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage, Split
+from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
@@ -30,15 +31,6 @@ class SentencePieceBpeSettings(EntrySettings):
     """Settings of BPE over characters as SentencePiece has it.
 
     A space becomes ``▁`` and begins a word, also before the text. A line feed stands alone.
-
-    Args:
-        tie_break: which of several equally frequent pairs is merged first; ``shortest`` is SentencePiece's: the pair
-            whose product has the fewest characters, of equals the smallest product.
-        max_token_length: in characters.
-        character_coverage: only the most frequent characters that are together so great a share of all, above 0 and
-            at most 1.
-        required_characters: entries whether they occur or not.
-        byte_fallback: a character that is no entry becomes those of its bytes, 256 of the vocabulary.
     """
 
     name: ClassVar[str] = "bpe"
@@ -47,9 +39,18 @@ class SentencePieceBpeSettings(EntrySettings):
     unk: str = "<unk>"
     tie_break: TieBreak = "shortest"
     max_token_length: int = 16
-    character_coverage: float = 1.0
-    required_characters: str = ""
-    byte_fallback: bool = False
+    character_coverage: float = described(
+        1.0,
+        "of BPE in the style of SentencePiece: only the most frequent characters that are together so great a share of "
+        "all, above 0 and at most 1",
+        "SHARE",
+    )
+    required_characters: str = described(
+        "", "of Unigram and such BPE: characters that are entries whether they occur or not", "TEXT"
+    )
+    byte_fallback: bool = described(
+        False, "of Unigram and such BPE: a character that is no entry becomes those of its bytes, 256 of the vocabulary"
+    )
 
     def __post_init__(self) -> None:
         check_choice(self.tie_break, TieBreak, "tie_break")

@@ -14,6 +14,7 @@ from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.stages.normalizers import Rewrite, Rewriting
 from tokenizer_core.stages.pattern import Pattern
 from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.training.described import described
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
@@ -37,40 +38,53 @@ BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
-    """Settings of training. The constructor checks every field, before any work.
-
-    Args:
-        vocab_size: tokens in all: the 256 bytes, the special tokens and what is learned.
-        pattern: of the pretokenizer: a known name, a regular expression, or ``None`` for whole documents as one piece.
-        normalizer: rewrites of the text, in order.
-        special_tokens: literals that end a document, are never counted, and get ids of their own.
-        tie_break: which of several equally frequent pairs is merged first: the smallest pair of byte strings, the
-            largest (as in CS336), the smallest pair of ids (as in Hugging Face), or the pair with the shortest product,
-            of equals the smallest (as in SentencePiece).
-        min_frequency: a pair that occurs less often is not merged; 2 stops when no pair repeats.
-        max_token_length: in bytes.
-        max_piece_length: in bytes; longer pieces are left out. By default none is.
-        min_count: pieces that occur less often in the whole corpus are left out, to save memory; by default none is.
-        id_layout: whether special tokens have the lowest or the highest ids.
-        initial_merges: made before anything is learned, in this order.
-        sixteen_bit: refuse a vocabulary whose ids do not fit into 16 bits.
+    """Settings of byte-level BPE. The constructor checks every field, before any work.
 
     Raises:
         InvalidOption: with the field.
     """
 
-    vocab_size: int = 32_000
-    pattern: str | None = "cl100k_base"
-    normalizer: Sequence[Rewriting] = ()
-    special_tokens: Sequence[str] = ()
-    tie_break: TieBreak = "lexicographic_low"
-    min_frequency: int = 1
-    max_token_length: int | None = None
-    max_piece_length: int | None = None
-    min_count: int = 1
-    id_layout: IdLayout = "specials_last"
-    initial_merges: Sequence[tuple[bytes, bytes]] = ()
-    sixteen_bit: bool = False
+    vocab_size: int = described(
+        32_000,
+        "tokens in all: the bytes or the alphabet, the special tokens and what is learned; fewer where nothing is left "
+        "to learn",
+        "N",
+    )
+    pattern: str | None = described(
+        "cl100k_base",
+        "of the pretokenizer: a known name or a regular expression; null makes a document one piece",
+        "PATTERN",
+    )
+    normalizer: Sequence[Rewriting] = described((), "rewrites of the text, in order, at most 16", "NAME")
+    special_tokens: Sequence[str] = described(
+        (), "literals that end a document, are never counted, and get ids of their own, in this order", "LITERAL"
+    )
+    tie_break: TieBreak = described(
+        "lexicographic_low",
+        "which of several equally frequent pairs is merged first: the smallest pair of byte strings "
+        "(`lexicographic_low`, the default), the largest (`lexicographic_high`, as in CS336), the smallest pair of ids "
+        "(`lowest_ids`, as in Hugging Face), or the pair with the shortest product, of equals the smallest "
+        "(`shortest`, as in SentencePiece, and the default of that style)",
+        "RULE",
+    )
+    min_frequency: int = described(1, "what occurs less often is not learned; 2 stops when no pair repeats", "N")
+    max_token_length: int | None = described(
+        None,
+        "longer tokens are not made: in bytes, of other models than byte-level BPE in characters (by default 16 of "
+        "Unigram and of BPE in the style of SentencePiece)",
+        "BYTES",
+    )
+    max_piece_length: int | None = described(None, "longer pieces are left out, in bytes; by default none is", "BYTES")
+    min_count: int = described(1, "pieces that occur less often in the whole corpus are left out, to save memory", "N")
+    id_layout: IdLayout = described(
+        "specials_last", "whether special tokens have the lowest or the highest ids", "LAYOUT"
+    )
+    initial_merges: Sequence[tuple[bytes, bytes]] = described(
+        (), "pairs of entries that are merged before anything is learned, in this order"
+    )
+    sixteen_bit: bool = described(
+        False, "refuse a vocabulary whose ids do not fit into 16 bits, and write `merges.u16` beside it"
+    )
 
     def __post_init__(self) -> None:
         self._check_types()

@@ -12,6 +12,7 @@ from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.stages.decoders import DecoderStage, Join, MetaspaceDecoder
 from tokenizer_core.stages.models import Model, Unigram
 from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage
+from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import EntrySettings, Normalizing
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import check_limit, number_of
@@ -23,17 +24,7 @@ MAX_SEEDS = 12_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramSettings(EntrySettings):
-    """Settings of Unigram. A space becomes ``▁`` and begins a word, as in SentencePiece.
-
-    Args:
-        seed_size: substrings to begin with, besides characters.
-        shrinking_factor: the share of pieces that a round of pruning leaves, 0.1 to 0.95.
-        n_sub_iterations: estimates of probabilities in a round.
-        max_token_length: in characters, at most 255.
-        limit_alphabet: only the most frequent characters.
-        required_characters: entries whether they occur or not.
-        byte_fallback: a character that is no entry becomes those of its bytes, 256 of the vocabulary.
-    """
+    """Settings of Unigram. A space becomes ``▁`` and begins a word, as in SentencePiece."""
 
     name: ClassVar[str] = "unigram"
     has_nested_sizes: ClassVar[bool] = False
@@ -42,9 +33,11 @@ class UnigramSettings(EntrySettings):
 
     normalizer: Sequence[Normalizing] = ("nmt", "nfkc")
     unk: str = "<unk>"
-    seed_size: int = 1_000_000
-    shrinking_factor: float = 0.75
-    n_sub_iterations: int = 2
+    seed_size: int = described(1_000_000, "of Unigram: substrings to begin with, besides characters", "N")
+    shrinking_factor: float = described(
+        0.75, "of Unigram: the share of pieces that a round of pruning leaves, 0.1 to 0.95", "SHARE"
+    )
+    n_sub_iterations: int = described(2, "of Unigram: estimates of probabilities in a round", "N")
     max_token_length: int = 16
     limit_alphabet: int | None = None
     required_characters: str = ""

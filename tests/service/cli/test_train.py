@@ -127,8 +127,8 @@ def test_every_flag_is_documented(capsysbinary):
     with pytest.raises(SystemExit):
         main(["train", "--help"])
     flags = set(re.findall(r"--[a-z-]+", capsysbinary.readouterr().out.decode())) - {"--help", "--output"}
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    assert {flag for flag in flags if f"`{flag}" not in page} == set()
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("training*.md"))
+    assert {flag for flag in flags if f"`{flag}" not in pages} == set()
 
 
 def test_roles_and_a_chat_template_come_with_the_artifact(folder, capsysbinary):
