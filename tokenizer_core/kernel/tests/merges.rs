@@ -1,11 +1,9 @@
 //! Merges by scan, by queue and by backtracking against the definition.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::model::bpe::backtrack::Backtracker;
