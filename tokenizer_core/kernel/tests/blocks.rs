@@ -1,10 +1,8 @@
 //! Whole texts against their pieces merged one by one: what comes again within a block, and in a later one.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;

@@ -1,15 +1,13 @@
 //! Request bodies by hand: what is taken and what is left to the models.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::json::string::write_string;
 use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
-
-mod common;
 
 const LIMITS: IdsLimits = IdsLimits { ids: 4, rows: 2, values: 23 };
 

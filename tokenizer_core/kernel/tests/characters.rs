@@ -1,5 +1,4 @@
 //! Characters to UTF-8 against the standard library.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
 use tokd_kernel::simd::level::SimdLevel;

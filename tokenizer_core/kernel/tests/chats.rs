@@ -1,11 +1,9 @@
 //! Rendered chats: literals that the caller had a hand in are text, all others are what they are in any text.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;

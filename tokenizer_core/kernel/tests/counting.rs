@@ -1,7 +1,5 @@
 //! Counting against cutting the whole text at once: nothing may depend on blocks, threads or the order of documents.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::HashMap;
 
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Decoding against the bytes of each token in turn, and streams against the whole.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::atomic::AtomicU32;
 

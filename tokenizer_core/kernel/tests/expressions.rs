@@ -1,7 +1,5 @@
 //! The step-counting machine matches what fancy-regex and Hugging Face's engine match, within its bound.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::time::{Duration, Instant};
 
 use fancy_regex::{Regex, RegexBuilder};

@@ -1,10 +1,7 @@
 //! The fuzz targets on random bytes and on mutations of real inputs: what `cargo fuzz` does, small enough for every
 //! run.
-#![allow(clippy::unwrap_used, reason = "a panic is how a broken promise is reported")]
 
-mod fuzz_targets;
-
-use fuzz_targets::{
+use crate::fuzz_targets::{
     added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
     expressions::expressions, from_utf32::from_utf32, load::load, normalizers::normalizers, paths::paths,
     sentencepiece::sentencepiece, templates::templates,

@@ -1,5 +1,4 @@
 //! Strings and lists of numbers, read and written as serde does it: of all lengths, with whatever stands between them.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
 use proptest::sample::select;

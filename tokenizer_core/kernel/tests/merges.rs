@@ -1,17 +1,15 @@
 //! Merges by scan, by queue and by backtracking against the definition.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::Bpe;
 use tokd_kernel::model::bpe::backtrack::Backtracker;
-use tokd_kernel::model::bpe::heap::{Merger, Merges};
+use tokd_kernel::model::bpe::heap::Merger;
 use tokd_kernel::model::bpe::lockstep::{LANES, Lanes};
-use tokd_kernel::model::bpe::ranks::{MergeTable, NEVER};
+use tokd_kernel::model::bpe::ranks::{MergeTable, Merges, NEVER};
 use tokd_kernel::simd::level::SimdLevel;
 use tokd_kernel::vocabulary::token_table::TokenTable;
 use tokd_kernel::vocabulary::{Merge, Vocabulary};

@@ -1,5 +1,4 @@
 //! The merges behind a rank file, whatever the order of its ranks, against every token merged alone.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::time::{Duration, Instant};
 

@@ -1,14 +1,10 @@
 //! Every level cuts as the scanner that goes character by character does, wherever the borders of its windows fall.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod common;
-mod scanning;
-
 use std::sync::Arc;
 
+use crate::common;
+use crate::scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
 use proptest::prelude::*;
-use scanning::{ALPHABET, PATTERNS, hostile_text, scanner};
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
 use tokd_kernel::error::Code;

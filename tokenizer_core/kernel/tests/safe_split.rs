@@ -1,10 +1,8 @@
 //! Cuts that no merge can cross: parts merged alone give the ids of the whole.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::collections::HashSet;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::boundaries::{Cuts, SafeSplit};
 use tokd_kernel::model::bpe::heap::Merger;

@@ -1,14 +1,10 @@
 //! Every scanner cuts as its pattern does: fancy-regex, run on the pattern's own text, is the truth.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod scanning;
-
 use std::time::{Duration, Instant};
 
+use crate::scanning::{self, PATTERNS, hostile_text, long_text};
 use fancy_regex::Regex;
 use proptest::prelude::*;
-use scanning::{PATTERNS, hostile_text, long_text};
 use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::regex::StepBudget;
 use tokd_kernel::simd::level::SimdLevel;

@@ -1,11 +1,9 @@
 //! Which tokens merges make, and which can be neighbours, against merges done one after the other.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::ranks::MergeTable;
 use tokd_kernel::model::bpe::split_table::SplitTable;

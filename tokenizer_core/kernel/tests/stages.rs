@@ -1,12 +1,9 @@
 //! What the stages do with matches and gaps, as Hugging Face tokenizers 0.23 does.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::common;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::{Behavior, Config, Pattern, PretokenizerStage};
 use tokd_kernel::encode::{EncodeOptions, Pipeline};

@@ -1,11 +1,9 @@
 //! From bytes to tokens against a map, on vocabularies by chance and on those that are made to collide.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::model::bpe::ranks::MergeTable;
 use tokd_kernel::model::bpe::split_table::SplitTable;

@@ -1,10 +1,8 @@
 //! Runs of white space against their merges one by one, with merges that join some of it and with none.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::sync::Arc;
 
+use crate::common;
 use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};

@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::id_chunk::{IDS_LIMIT, IdChunk};
+use super::id_chunk::{COUNT_SHIFT, IDS_LIMIT, IdChunk};
 use super::long::StoredIds;
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch_at;
@@ -11,8 +11,6 @@ use crate::simd::prefetch::prefetch_at;
 /// The most ids that a piece can have if another one shares its bucket.
 pub(crate) const HALF: usize = IDS_LIMIT / 2;
 
-/// The number of ids stands above the first of them, in a byte of its own, which can be read alone.
-pub(crate) const COUNT_SHIFT: u32 = 24;
 pub(crate) const ID: u32 = (1 << COUNT_SHIFT) - 1;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS <= 1 << COUNT_SHIFT);

@@ -3,6 +3,9 @@
 /// The most ids that are copied at once.
 pub const IDS_LIMIT: usize = 8;
 
+/// The number of ids stands above the first of them, in a byte of its own, which can be read alone.
+pub(crate) const COUNT_SHIFT: u32 = 24;
+
 /// Up to [`IDS_LIMIT`] ids.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IdChunk {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::buckets::COUNT_SHIFT;
+use super::id_chunk::COUNT_SHIFT;
 use super::key::{MULTIPLIERS, mix};
 use crate::simd::pages::Table;
 use crate::simd::prefetch::prefetch;

@@ -13,8 +13,9 @@ mod short;
 mod wide;
 
 pub use buckets::Buckets;
-pub(crate) use buckets::{COUNT_SHIFT, HALF, ID, PLACE_SHIFT, UNCOUNTED};
+pub(crate) use buckets::{HALF, ID, PLACE_SHIFT, UNCOUNTED};
 pub use caches::{CacheStatistics, Caches};
+pub(crate) use id_chunk::COUNT_SHIFT;
 pub use id_chunk::{IDS_LIMIT, IdChunk};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use key::PART_BIT;

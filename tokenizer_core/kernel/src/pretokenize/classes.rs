@@ -1,6 +1,6 @@
 //! Cuts of Hugging Face that look at one character at a time, each over a piece that begins at `start` of a text.
 
-use super::recut::Pieces;
+use super::rewrites::Pieces;
 use crate::unicode::older::{self, PUNCTUATION, WHITE};
 use crate::unicode::{SPACE, WORD, class, scripts};
 

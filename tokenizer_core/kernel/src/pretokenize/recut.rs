@@ -2,7 +2,7 @@
 
 use super::classes;
 use super::find::{Finder, Search};
-use super::rewrites;
+use super::rewrites::{self, Pieces};
 use super::split::{Cursor, Split};
 use crate::config::{Behavior, Prepend, PretokenizerStage};
 use crate::error::{Code, Error, Result};
@@ -47,48 +47,6 @@ pub(super) enum Stage {
     ByteLevel {
         prefix_space: bool,
     },
-}
-
-/// The pieces that a stage makes of those of the stage before.
-pub(super) struct Pieces<'t> {
-    text: Rewriter<'t>,
-    ends: Vec<u32>,
-}
-
-impl Pieces<'_> {
-    /// Take the source up to `end`, where a piece ends.
-    pub(super) fn keep(&mut self, end: usize) {
-        self.text.keep(end);
-        self.end();
-    }
-
-    /// Take the source up to `end`.
-    pub(super) fn pass(&mut self, end: usize) {
-        self.text.keep(end);
-    }
-
-    /// Leave out the source up to `end`.
-    pub(super) fn drop(&mut self, end: usize) {
-        self.text.drop(end);
-    }
-
-    /// Put `with` in the place of the source up to `end`.
-    pub(super) fn replace(&mut self, end: usize, with: &str) {
-        self.text.replace(end, with);
-    }
-
-    /// Put `with` here.
-    pub(super) fn insert(&mut self, with: &str) {
-        self.text.insert(with);
-    }
-
-    /// End a piece here, unless it would be empty.
-    fn end(&mut self) {
-        let position = self.text.position() as u32;
-        if self.ends.last().copied().unwrap_or(0) < position {
-            self.ends.push(position);
-        }
-    }
 }
 
 impl Stage {

@@ -1,7 +1,49 @@
 //! Stages that put other characters in the place of those of a piece.
 
-use super::recut::Pieces;
 use crate::byte_level::char_of;
+use crate::normalize::Rewriter;
+
+/// The pieces that a stage makes of those of the stage before.
+pub(super) struct Pieces<'t> {
+    pub(super) text: Rewriter<'t>,
+    pub(super) ends: Vec<u32>,
+}
+
+impl Pieces<'_> {
+    /// Take the source up to `end`, where a piece ends.
+    pub(super) fn keep(&mut self, end: usize) {
+        self.text.keep(end);
+        self.end();
+    }
+
+    /// Take the source up to `end`.
+    pub(super) fn pass(&mut self, end: usize) {
+        self.text.keep(end);
+    }
+
+    /// Leave out the source up to `end`.
+    pub(super) fn drop(&mut self, end: usize) {
+        self.text.drop(end);
+    }
+
+    /// Put `with` in the place of the source up to `end`.
+    pub(super) fn replace(&mut self, end: usize, with: &str) {
+        self.text.replace(end, with);
+    }
+
+    /// Put `with` here.
+    pub(super) fn insert(&mut self, with: &str) {
+        self.text.insert(with);
+    }
+
+    /// End a piece here, unless it would be empty.
+    fn end(&mut self) {
+        let position = self.text.position() as u32;
+        if self.ends.last().copied().unwrap_or(0) < position {
+            self.ends.push(position);
+        }
+    }
+}
 
 /// Put `replacement` in the place of spaces, and before a piece that does not begin with it if `prepend` says so; then
 /// cut before each if `split`.

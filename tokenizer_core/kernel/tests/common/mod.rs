@@ -1,7 +1,5 @@
 //! Small vocabularies whose merges can be checked by hand.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 /// The 256 bytes, then one token for each pair of strings, merged in this order.

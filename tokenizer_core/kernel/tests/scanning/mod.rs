@@ -1,7 +1,5 @@
 //! Patterns, scanners and texts for the tests of scanners.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::config::{Behavior, Pattern, PretokenizerStage};

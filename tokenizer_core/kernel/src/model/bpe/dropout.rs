@@ -4,9 +4,10 @@
 //! the others, by rank and place, is merged. How many are left out before it is geometric: one number is drawn for a
 //! merge, however many pairs there are.
 
-use super::heap::{Links, Merges, NONE, keep, linked, queued};
-use super::ranks::NEVER;
-use crate::model::sampling::{Ordered, Stream};
+use super::heap::{Links, NONE, keep, linked, queued};
+use super::ranks::{Merges, NEVER};
+use crate::model::sampling::ordered::Ordered;
+use crate::model::sampling::stream::Stream;
 
 /// The probability that a pair is left out.
 #[derive(Debug)]

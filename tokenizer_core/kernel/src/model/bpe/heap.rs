@@ -4,23 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::bpe::ranks::{MergeTable, NEVER};
-
-/// What two neighbours become, and how early.
-pub trait Merges {
-    /// The rank of two tokens, or [`NEVER`]. Each pair is asked for when it comes into sight: those of the symbols from
-    /// left to right, and after a merge the one that it ends and then the one that it begins.
-    fn rank(&self, left: u32, right: u32) -> u32;
-
-    /// What the merge of a rank makes.
-    fn product(&self, rank: u32) -> u32;
-
-    /// Merges of a lower order come first, the leftmost among equals. The rank itself, unless ranks share one.
-    #[inline(always)]
-    fn order(&self, rank: u32) -> u32 {
-        rank
-    }
-}
+use crate::model::bpe::ranks::{MergeTable, Merges, NEVER};
 
 /// Buffers of the merge loops, kept between pieces.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ pub(crate) mod token_trie;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::sampling::Stream;
+use super::sampling::stream::Stream;
 use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
 use crate::error::Result;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};

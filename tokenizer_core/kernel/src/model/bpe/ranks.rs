@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Code, Error, Result};
-use crate::model::bpe::heap::Merges;
 use crate::model::bpe::pair_table::{Address, PairTable};
 use crate::simd::level::SimdLevel;
 use crate::simd::pages::Table;
@@ -15,6 +14,22 @@ use crate::vocabulary::{Merge, Vocabulary};
 
 /// Above the rank of every merge: the pair does not merge.
 pub const NEVER: u32 = (1 << 24) - (1 << 17);
+
+/// What two neighbours become, and how early.
+pub trait Merges {
+    /// The rank of two tokens, or [`NEVER`]. Each pair is asked for when it comes into sight: those of the symbols from
+    /// left to right, and after a merge the one that it ends and then the one that it begins.
+    fn rank(&self, left: u32, right: u32) -> u32;
+
+    /// What the merge of a rank makes.
+    fn product(&self, rank: u32) -> u32;
+
+    /// Merges of a lower order come first, the leftmost among equals. The rank itself, unless ranks share one.
+    #[inline(always)]
+    fn order(&self, rank: u32) -> u32 {
+        rank
+    }
+}
 
 /// Loops over all merges prefetch the table's lines this many merges ahead.
 pub(crate) const AHEAD: usize = 16;

@@ -10,8 +10,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use crate::model::bpe::heap::Merges;
-use crate::model::bpe::ranks::{AHEAD, MergeTable, NEVER};
+use crate::model::bpe::ranks::{AHEAD, MergeTable, Merges, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// By id: when the token is made, and of what.

@@ -6,9 +6,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::symbols::Sequence;
 use crate::error::{Code, Error, Result};
-use crate::model::bpe::heap::Merges;
 use crate::model::bpe::pair_table::PairTable;
-use crate::model::bpe::ranks::NEVER;
+use crate::model::bpe::ranks::{Merges, NEVER};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// From a pair of ids to its merge.

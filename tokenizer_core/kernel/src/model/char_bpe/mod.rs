@@ -20,7 +20,7 @@ pub use self::symbols::{Affixes, Unknown};
 use self::symbols::{Sequence, Symbols};
 use super::bpe::dropout::Dropout;
 use super::bpe::heap::Merger;
-use super::sampling::Stream;
+use super::sampling::stream::Stream;
 use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
 use crate::error::Result;
 use crate::model::byte_pieces::byte_of;

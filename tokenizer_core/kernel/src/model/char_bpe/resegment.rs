@@ -8,8 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::merges::{CharMerges, Scored};
 use super::symbols::{Sequence, Symbols};
-use crate::model::bpe::heap::Merges;
-use crate::model::bpe::ranks::NEVER;
+use crate::model::bpe::ranks::{Merges, NEVER};
 use crate::model::{Token, Uncovered};
 use crate::vocabulary::{Merge, Vocabulary};
 

@@ -4,14 +4,13 @@
 //! one and in order.
 
 mod options;
-mod ordered;
-mod scaled;
-mod stream;
+pub(super) mod ordered;
+pub(super) mod scaled;
+pub(super) mod stream;
 
 use std::ops::Range;
 
 pub use self::options::{MAX_NBEST, Sampling, check_listed};
-pub(super) use self::ordered::Ordered;
 pub use self::scaled::Scaled;
 pub use self::stream::Stream;
 use super::bpe::dropout::Dropout;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::lattice::Step;
 use super::{Unigram, is_char_start};
 use crate::capacity::reserve;
-use crate::model::sampling::{Scaled, Stream};
+use crate::model::sampling::scaled::Scaled;
+use crate::model::sampling::stream::Stream;
 use crate::model::{Uncovered, Work as ModelWork};
 
 /// The buffers of sampling.

@@ -4,29 +4,8 @@ use super::super::rules::Rules;
 use super::borders::Masks;
 use super::wide::wide_classes;
 use super::{READ, ROOM, WINDOW};
-use crate::simd::byte_vector::{ByteVector, Simd, mask};
+use crate::simd::byte_vector::{ByteVector, Simd, between, is, mask};
 use crate::unicode::{CASELESS, LOWER, MARK, NUMBER, SPACE, UPPER};
-
-// Functions and no closures, since a closure that is not inlined loses the instructions of its path.
-
-/// Where `byte` stands.
-#[inline(always)]
-pub(super) fn is<S: Simd>(simd: S, window: &[u8; WINDOW], byte: u8) -> u64 {
-    mask(simd, window, |bytes| bytes.is(simd.all(byte)))
-}
-
-/// Where bytes from `first` to `last` stand, once the bits of `set` are set.
-#[inline(always)]
-pub(super) fn between<S: Simd>(simd: S, window: &[u8; WINDOW], set: u8, first: u8, last: u8) -> u64 {
-    let (to_lowest, beyond) = (simd.all(0x80_u8.wrapping_sub(first)), simd.all((last - first + 1) ^ 0x80));
-    mask(simd, window, |bytes| beyond.exceeds(bytes.or(simd.all(set)).plus(to_lowest)))
-}
-
-/// Where bytes below `limit` stand, as signed numbers.
-#[inline(always)]
-pub(super) fn below<S: Simd>(simd: S, window: &[u8; WINDOW], limit: u8) -> u64 {
-    mask(simd, window, |bytes| simd.all(limit).exceeds(bytes))
-}
 
 /// The bytes beyond ASCII, and those that begin a character.
 #[inline(always)]

@@ -1,8 +1,7 @@
 //! Classes of characters beyond ASCII by comparing: whole alphabets and ideographs at once, the rest one by one.
 
-use super::compared::{below, between, is};
 use super::{READ, WINDOW};
-use crate::simd::byte_vector::Simd;
+use crate::simd::byte_vector::{Simd, below, between, is};
 use crate::unicode::utf8::decode;
 use crate::unicode::{CASELESS, LOWER, UPPER, class_of, class_of_all};
 
@@ -127,7 +126,7 @@ fn dense<S: Simd>(simd: S, bytes: &[u8; READ], wide: u64, classes: &mut Wide) ->
         {
             let same = wide & is(simd, window, first);
             let [start, middle, end] = alphabet.starts;
-            // No closure, as in `compared`.
+            // No closure, as in `byte_vector`.
             let (start, middle) = (below(simd, window, start) >> 1, below(simd, window, middle) >> 1);
             let end = below(simd, window, end) >> 1;
             let (low, high) = (same & middle & !start, same & end & !middle);
