@@ -85,10 +85,10 @@ class Handler(NamedTuple):
     is_heavy: bool = False
     plain: Plain | None = None
 
-    def answer_plain(self, body: bytes, fail: NoteFailure, *, may_take_long: bool) -> Answer | None:
+    def answer_plain(self, body: bytes, fail: NoteFailure) -> Answer | None:
         """Answer a body that is plain; ``None`` for others, and where the kernel has a bug, which is noted."""
         try:
-            return None if self.plain is None else self.plain.answer(body, may_take_long=may_take_long)
+            return None if self.plain is None else self.plain.answer(body, may_take_long=True)
         except InternalError as error:
             fail(error)
             return None
@@ -96,12 +96,12 @@ class Handler(NamedTuple):
     def work(self, chunks: list[bytes], fail: NoteFailure) -> Answer:
         """Answer a large body."""
         body = b"".join(chunks)
-        answer = self.answer_plain(body, fail, may_take_long=True)
+        answer = self.answer_plain(body, fail)
         return self.answer(self.parse(body)) if answer is None else answer
 
     def work_heavy(self, body: bytes, request: RequestBody, fail: NoteFailure) -> Answer:
         """Answer a small body that asks for much."""
-        return self.answer_plain(body, fail, may_take_long=True) or self.answer(request)
+        return self.answer_plain(body, fail) or self.answer(request)
 
 
 Negotiate = Callable[[Headers], Handler | None]
