@@ -168,10 +168,8 @@ WAYS = {
     "map": "{{ messages | map(attribute='content') | join }}",
     "join": "{{ messages | join('', attribute='content') }}",
     "joined letters": "{{ m.content | list | join }}",
-    "groups": "{% for g in messages | groupby('content') %}{{ g.grouper }}{{ g }}{% endfor %}",
     "%": "{{ '%s' | format(m.content) }}{{ '%(a)s' % {'a': m.content} }}{{ '%r' % m.content }}{{ '%s' % [m.content] }}",
-    "format": "{{ '{!r}{}'.format(m.content, [m.content]) }}{{ '{0[content]:>20}{0.content}'.format(m) }}",
-    "format_map": "{{ '{a}'.format_map({'a': m.content}) }}",
+    "format": "{{ '{!r}{}'.format(m.content, [m.content]) }}{{ '{a}'.format(a=m) }}",
     "a caller's format": "{{ m.content.format(1) }}{{ m.content % () }}",
     "a date": "{{ strftime_now(m.content) }}",
     "json": "{{ messages | tojson }}",
@@ -187,7 +185,6 @@ WAYS = {
     "a separator": "{{ ['<|', '|>'] | join(m.half) }}{{ m.half.join(['<|', '|>']) }}",
     "replaced": "{{ '<|x|>' | replace('x', m.half) }}{{ '<|x|>'.replace('x', m.half) }}",
     "an indent": "{{ '<|\n|>' | indent(m.half) | replace('\n', '') }}",
-    "a fill": "{{ '|>'.rjust(3, m.half[0]) }}",
 }
 
 
@@ -200,7 +197,7 @@ def test_no_way_through_a_template_loses_the_author(way: str) -> None:
     except TemplateUntrackable:
         return
     assert tok.special_tokens["<|end|>"] not in chat.ids
-    assert chat.reserved_literals or way == "a fill"
+    assert chat.reserved_literals
 
 
 NUMBERS = {
@@ -237,9 +234,6 @@ NUMBERS = {
     "int by a base": "'11' | int(0, n | abs)",
     "float": "n | float",
     "float by default": "'x' | float(default=n)",
-    "round": "n | round",
-    "round down": "n | round(0, 'floor')",
-    "round to digits": "1.2345678 | round(n | int | abs)",
     "sum": "[n] | sum",
     "sum of a generator": "[m] | map(attribute='n') | sum",
     "sum by an attribute": "[m] | sum(attribute='n')",
@@ -252,17 +246,13 @@ NUMBERS = {
     "first": "[n] | first",
     "unique": "[n, n] | unique | first",
     "sort": "[n, n] | sort | last",
-    "batch": "([0] | batch(2, n) | first)[1]",
     "a range from it": "range(n, n + 1) | first",
     "a loop of a range": "range(n, n + 1) | list | last",
-    "a group": "([m] | groupby('n') | first).grouper",
-    "a file size": "n | filesizeformat",
     "JSON": "-n | tojson",
     "JSON in a list": "[+n] | tojson",
     "%d": "'%d' % -n",
     "%s": "'%s' % -n",
     "format": "'{}'.format(-n)",
-    "an attribute in a format": "'{0.real:d}'.format(n)",
     "~": "-n ~ ''",
     "a list": "[-n]",
     "a key": "{-n: 1}",
@@ -270,7 +260,7 @@ NUMBERS = {
 }
 
 
-WHOLE = ("a range from it", "a loop of a range", "an attribute in a format")
+WHOLE = ("a range from it", "a loop of a range")
 """What no float can be used for."""
 
 

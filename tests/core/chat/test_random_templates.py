@@ -20,6 +20,25 @@ FIRST = int(os.environ.get("TOKD_TEMPLATE_FIRST", "0"))
 
 NOW = (2024, 5, 6, 7, 8, 9, 0, 0, 127)
 REFUSALS = ("template_untrackable", "template_limit", "template_unsupported")
+REFUSED_FILTERS = (
+    *(
+        "batch(2)",
+        "center",
+        "e",
+        "escape",
+        "filesizeformat",
+        "forceescape",
+        "groupby('a')",
+        "pprint",
+        "random",
+        "round",
+    ),
+    *("slice(2)", "striptags", "truncate", "urlencode", "urlize", "wordcount", "wordwrap", "xmlattr"),
+)
+REFUSED_METHODS = (
+    *("casefold", "center", "encode", "expandtabs", "format_map", "istitle", "ljust", "rjust", "swapcase"),
+    *("translate", "zfill", "bit_length", "to_bytes"),
+)
 ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
@@ -77,7 +96,16 @@ def test_random_templates_are_rendered_as_jinja_renders_them() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["{% include 'x' %}", "\n {% block x %}{% endblock %}", "{{ x | pprint }}", "{{ x.encode() }}"],
+    [
+        "{% include 'x' %}",
+        "\n {% block x %}{% endblock %}",
+        "{% autoescape true %}{% endautoescape %}",
+        "{{ x is escaped }}",
+        "{{ '{:>8}'.format(x) }}",
+        "{{ '{{}}{}{x.a}'.format(1, x=x) }}",
+        *("{{ x | " + name + " }}" for name in REFUSED_FILTERS),
+        *("{{ x." + name + "() }}" for name in REFUSED_METHODS),
+    ],
 )
 def test_what_the_engine_does_not_have_is_refused_when_a_template_is_opened(source: str) -> None:
     with pytest.raises(TokdError, match=r"line \d+, column \d+") as caught:

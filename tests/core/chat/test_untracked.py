@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from tests.support import vocabularies
-from tokenizer_core import ChatPolicy, RenderedChat, TemplateUntrackable
+from tokenizer_core import RenderedChat, TemplateUntrackable
 
 CALLERS = [{"role": "user", "content": "[INST]", "n": 77, "f": -7.5, "fill": "[", "lines": "\r\n\rx\n\u2028"}]
 
@@ -18,47 +16,14 @@ def rendered(template: str) -> RenderedChat:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        "{{ m.content }}",
-        "{{ m.content ~ 'x' }}",
-        "{{ wrapped(m.content) }}",
-        "{% set x %}{{ m.content }}{% endset %}{{ x }}",
-        "{% filter upper %}{{ m.content }}{% endfilter %}",
-        "{% generation %}{{ m.content }}{% endgeneration %}",
-    ],
-)
-def test_text_that_a_template_escapes_for_html_is_refused(body: str) -> None:
-    macro = "{% macro wrapped(x) %}[{{ x }}]{% endmacro %}"
-    for flag in ("true", "m.n", "m.content"):
-        with pytest.raises(TemplateUntrackable, match="autoescape"):
-            rendered(macro + "{% autoescape " + flag + " %}" + body + "{% endautoescape %}")
-    for flag in ("false", "none", "m.nothing"):
-        block = "{% autoescape " + flag + " %}" + body + "{% endautoescape %}"
-        chat, bare = rendered(macro + block), rendered(macro + body)
-        assert (chat.text, chat.spans, chat.generated) == (bare.text, bare.spans, bare.generated)
-
-
-def test_no_policy_takes_an_escaped_literal_for_the_template_s() -> None:
-    tok = vocabularies.build(added_tokens=(vocabularies.AddedToken(id=256, content="[INST]"),)).with_template(
-        "{% autoescape true %}{{ messages[0].content }}{% endautoescape %}"
-    )
-    for policy in get_args(ChatPolicy):
-        with pytest.raises(TemplateUntrackable):
-            tok.encode_chat(CALLERS, special_tokens=policy)
-
-
-@pytest.mark.parametrize(
     "expression",
     [
         "[namespace(a=m.content)]",
         "{1: [namespace(a=m.content)]} | dictsort",
-        "namespace(a=m.content) | e",
         "'{!r}'.format(namespace(a=m.content))",
         "'%(a)s' % {'a': namespace(a=m.content)}",
         "'%*s' % (1, namespace(a=m.content))",
         "[m.keys().mapping]",
-        "m.items().mapping | forceescape",
         "'%(content)s' % m.keys().mapping",
         "(m.f ** 0.5).imag",
         "range(m.n)",
@@ -75,8 +40,6 @@ def test_what_may_hide_a_caller_s_text_is_not_written(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "text", "callers"),
     [
-        ("'{:{}}'.format('x', m.fill ~ '>3')", "[[x", "[[x"),
-        ("'{0:{1}>3}'.format(5, m.fill)", "[[5", "[[5"),
         ("range(0, 78, m.n) | last", "77", "77"),
         ("range(m.n + 1) | last", "77", "77"),
         ("range(78) | last", "77", ""),

@@ -8,12 +8,11 @@ mod run;
 mod syntax;
 mod values;
 
-pub use chat::content_format::ContentFormat;
 pub use chat::plain::{self, Sent};
-pub use chat::render::{Chat, Rendering, Span, Template};
+pub use chat::template::{Chat, ContentFormat, Rendering, Span, Template};
 pub use chat::vllm_form::MessageForm;
 pub use run::clock::Clock;
-pub use run::statements::Turn;
+pub use run::state::Turn;
 pub use syntax::failure::{Failure, Kind, Result};
 pub use syntax::names;
 pub use values::budget::Before;

@@ -43,7 +43,7 @@ impl<T: Copy + Default + PartialEq> Table<T> {
 }
 
 /// The code points of a class that is a constant of this crate, as regular expressions have it.
-pub(super) fn ranges_of(class: &str) -> Vec<RangeInclusive<usize>> {
+pub(crate) fn ranges_of(class: &str) -> Vec<RangeInclusive<usize>> {
     // None is refused: tests look at every code point of each.
     match regex_syntax::parse(class).map(Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => {

@@ -5,7 +5,7 @@ use tokd_kernel::template::{Chat, Clock, Kind, Template};
 use super::Reader;
 
 /// What sources are put together from; most of them make no sense, as they should not.
-const PARTS: [&str; 96] = [
+const PARTS: [&str; 94] = [
     "{{ ",
     " }}",
     "{%- ",
@@ -89,8 +89,6 @@ const PARTS: [&str; 96] = [
     "select('string')",
     "sort",
     "dictsort",
-    "groupby('role')",
-    "batch(2)",
     "indent(3)",
     "replace('a', 'b')",
     "default(m)",

@@ -2,35 +2,18 @@
 //!
 //! Clients send either. A template that wants the other form prints a list into the prompt, or nothing at all.
 
-use once_cell::race::OnceNonZeroUsize;
-
 use super::messages::{as_parts, fields, joined, with};
 use super::places::Places;
-use super::render::{Chat, Template};
+use super::template::{Chat, ContentFormat, PROBED, Template};
 use crate::template::run::clock::Clock;
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
 use crate::template::values::value::Value;
 
-/// The form of content for a template.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ContentFormat {
-    /// As it is sent.
-    #[default]
-    Sent,
-    /// As the template reads it.
-    Auto,
-    /// One string, if all parts are texts.
-    String,
-    /// A list of parts.
-    Parts,
-}
-
 /// Steps of a probe. Templates that read messages take some hundreds; one that takes more is a bomb, which would go off
 /// for every probe.
 const PROBE_STEPS: u64 = 1 << 16;
 
-const PROBED: [&str; 4] = ["system", "developer", "user", "assistant"];
 const SPECIALS: [(&str, &str); 7] = [
     ("bos_token", "<bos>"),
     ("eos_token", "<eos>"),
@@ -50,9 +33,6 @@ const ONE: Probe = (r#"[{"type":"text","text":"probe one"}]"#, &["probe one"]);
 const STRINGS: Probe = (r#"["probe one","probe two"]"#, &["probe one", "probe two"]);
 
 type Probe = (&'static str, &'static [&'static str]);
-
-/// What was found about each of the probed roles: a bit for strings and one for parts, above one that is always set.
-pub type Found = [OnceNonZeroUsize; PROBED.len()];
 
 const READS_STRINGS: usize = 2;
 const TAKES_PARTS: usize = 4;

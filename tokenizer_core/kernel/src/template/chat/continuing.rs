@@ -1,14 +1,13 @@
 //! The last message goes on: its end is marked before the rendering, which is cut there.
 
 use super::messages::{REASONING, with};
-use super::render::Rendering;
+use super::template::Rendering;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::strings::is_space;
 use crate::template::values::budget::Budget;
 use crate::template::values::compare::equal;
-use crate::template::values::dict::Dict;
 use crate::template::values::text::{Builder, TEMPLATE, Text};
-use crate::template::values::value::Value;
+use crate::template::values::value::{Dict, Value};
 
 /// Marks where the last message ends, as in Hugging Face.
 const MARK: &str = "CONTINUE_FINAL_MESSAGE_TAG ";

@@ -4,9 +4,8 @@ use super::messages::{fields, text_of_part};
 use super::places::Places;
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
-use crate::template::values::dict::Dict;
 use crate::template::values::text::{Builder, Text};
-use crate::template::values::value::Value;
+use crate::template::values::value::{Dict, Value};
 
 /// A message, and its number in the request.
 pub type Numbered<'t> = (u32, Value<'t>);

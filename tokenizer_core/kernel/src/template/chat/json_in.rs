@@ -6,10 +6,9 @@ use crate::json::string::unescape;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::lexer::MAX_DIGITS;
 use crate::template::values::budget::Budget;
-use crate::template::values::dict::Dict;
 use crate::template::values::number::integer;
 use crate::template::values::text::{Origin, Text};
-use crate::template::values::value::Value;
+use crate::template::values::value::{Dict, Value};
 
 /// Values nested deeper than this are refused: no JSON of a chat is.
 const MAX_DEPTH: usize = 100;

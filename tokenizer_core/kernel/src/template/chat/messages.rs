@@ -6,9 +6,8 @@ use super::places::Places;
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
 use crate::template::values::compare::truth;
-use crate::template::values::dict::Dict;
 use crate::template::values::text::{Builder, Origin, Text};
-use crate::template::values::value::Value;
+use crate::template::values::value::{Dict, Value};
 
 /// The names that templates read reasoning by.
 pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];

@@ -2,7 +2,7 @@
 //! it, and `render` renders it. `plain` takes a chat from the bytes of a request, `vllm_form` gives it the form of
 //! vLLM's. `reading` tells what a template reads and writes, and `needs` what it takes for granted.
 
-pub mod content_format;
+mod content_format;
 mod continuing;
 mod developer;
 mod json_in;
@@ -12,5 +12,6 @@ mod part_loops;
 mod places;
 pub mod plain;
 mod reading;
-pub mod render;
+mod render;
+pub mod template;
 pub mod vllm_form;

@@ -1,7 +1,7 @@
 //! The variables that a template takes for granted: it reads them, and neither sets them nor asks if they are there.
 
-use super::reading::each_statement;
 use crate::template::syntax::ast::{Args, Expr, Macro, Stmt, StmtKind, Target};
+use crate::template::syntax::walk::each_statement;
 
 /// Return the names of these variables, in order.
 pub fn needs(body: &mut [Stmt]) -> Vec<String> {
@@ -103,10 +103,6 @@ impl Walk {
                 with.0.iter_mut().for_each(|(target, _)| self.own(target));
                 self.all(&mut with.1);
                 self.own.truncate(own);
-            }
-            StmtKind::Autoescape(escape) => {
-                self.read(&mut escape.0);
-                self.scope(&mut escape.1);
             }
         }
         self.asked.truncate(asked);

@@ -1,7 +1,7 @@
 //! Whether a template loops over the parts of a message's content, found in its tree.
 
-use super::reading::each_statement;
 use crate::template::syntax::ast::{Args, Expr, Macro, Stmt, StmtKind, Target};
+use crate::template::syntax::walk::each_statement;
 
 /// A variable, or a field of one.
 type Read = (String, Option<String>);

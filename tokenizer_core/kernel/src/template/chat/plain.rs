@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::messages::fields;
 use super::places::Places;
-use super::render::{Chat, Template};
+use super::template::{Chat, Template};
 use super::vllm_form::MessageForm;
 use crate::template::run::clock::Clock;
 use crate::template::syntax::failure::{Failure, Kind, Result};

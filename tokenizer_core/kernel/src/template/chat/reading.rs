@@ -1,6 +1,7 @@
 //! What a template reads and writes, found in its tree and not by rendering.
 
 use crate::template::syntax::ast::{Args, Expr, Stmt, StmtKind};
+use crate::template::syntax::walk::each_statement;
 
 /// Methods, filters and functions whose arguments never become text of the chat, sorted; of `replace` it is the first.
 const LOOKED_FOR: [&str; 22] = [
@@ -105,61 +106,5 @@ impl Writing {
         args.positional.iter_mut().skip(skipped).for_each(|arg| self.expr(arg));
         args.named.iter_mut().filter(|_| !looked_for).for_each(|(_, arg)| self.expr(arg));
         args.star.iter_mut().chain(&mut args.double_star).for_each(|arg| self.expr(arg));
-    }
-}
-
-/// Visit every statement, however deep.
-pub fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
-    for statement in body {
-        visit(statement);
-        statement.bodies(&mut |inner| each_statement(inner, visit));
-    }
-}
-
-impl Stmt {
-    /// The expressions right in this statement.
-    pub(super) fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
-        match &mut self.kind {
-            StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
-            StmtKind::Print(value) | StmtKind::Set(_, value) => visit(value),
-            StmtKind::If(branches, _) => branches.iter_mut().for_each(|(test, _)| visit(test)),
-            StmtKind::For(each) => {
-                visit(&mut each.iter);
-                each.test.iter_mut().for_each(|(test, _)| visit(test));
-            }
-            StmtKind::SetBlock(set) => set.1.iter_mut().for_each(visit),
-            StmtKind::Macro(made) => made.1.defaults.iter_mut().for_each(visit),
-            StmtKind::Generation(made) => made.defaults.iter_mut().for_each(visit),
-            StmtKind::Call(call) => {
-                visit(&mut call.0);
-                call.1.each(visit);
-                call.2.defaults.iter_mut().for_each(visit);
-            }
-            StmtKind::Filter(filter) => visit(&mut filter.0),
-            StmtKind::With(with) => with.0.iter_mut().for_each(|(_, value)| visit(value)),
-            StmtKind::Autoescape(escape) => visit(&mut escape.0),
-        }
-    }
-
-    /// The bodies right in this statement.
-    fn bodies(&mut self, visit: &mut dyn FnMut(&mut [Stmt])) {
-        match &mut self.kind {
-            StmtKind::If(branches, otherwise) => {
-                branches.iter_mut().for_each(|(_, body)| visit(body));
-                visit(otherwise);
-            }
-            StmtKind::For(each) => {
-                visit(&mut each.body);
-                visit(&mut each.otherwise);
-            }
-            StmtKind::SetBlock(set) => visit(&mut set.2),
-            StmtKind::Macro(made) => visit(&mut made.1.body),
-            StmtKind::Generation(made) => visit(&mut made.body),
-            StmtKind::Call(call) => visit(&mut call.2.body),
-            StmtKind::Filter(filter) => visit(&mut filter.1),
-            StmtKind::With(with) => visit(&mut with.1),
-            StmtKind::Autoescape(escape) => visit(&mut escape.1),
-            StmtKind::Text(_) | StmtKind::Print(_) | StmtKind::Set(..) | StmtKind::Break | StmtKind::Continue => {}
-        }
     }
 }

@@ -5,103 +5,28 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::content_format::{ContentFormat, Found};
 use super::continuing::marked;
 use super::developer::{Numbered, as_system, has_role, knows_developer};
 use super::messages::{named_alike, unusual};
 use super::needs::needs;
-use super::part_loops::{PartLoops, part_loops};
+use super::part_loops::part_loops;
 use super::places::Places;
 use super::plain::{Sent, are_plain, is_objects, not_plain};
 use super::reading::written;
+use super::template::{Chat, ContentFormat, Found, Rendering, Span, Template};
 use super::vllm_form::{self, Form, MessageForm};
 use crate::template::run::clock::Clock;
-use crate::template::run::statements::{Run, Turn};
-use crate::template::syntax::ast::{Scope, Stmt};
+use crate::template::run::state::{Run, Turn};
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::parser::parse;
 use crate::template::syntax::resolve::resolve;
 use crate::template::values::budget::{Before, Budget};
-use crate::template::values::dict::Dict;
 use crate::template::values::size::{size, sizes};
 use crate::template::values::text::{Builder, GENERATED, Text};
-use crate::template::values::value::{Items, Value};
+use crate::template::values::value::{Dict, Items, Value};
 
 /// Characters of a source: four times the longest of forty real templates.
 const MAX_SOURCE: usize = 1 << 16;
-
-/// A compiled template.
-#[derive(Debug)]
-pub struct Template {
-    body: Vec<Stmt>,
-    scope: Scope,
-    slots: u16,
-    source: Box<str>,
-    /// Whether it may write what time it is.
-    pub tells_time: bool,
-    /// Where it loops over the content of a message.
-    pub part_loops: PartLoops,
-    /// Whether its source speaks of the role `developer`.
-    pub knows_developer: bool,
-    /// The literals that it may write.
-    pub written: Vec<String>,
-    /// The variables that it takes for granted.
-    pub needs: Vec<String>,
-    pub(super) found: Found,
-}
-
-/// What is rendered: JSON for what the caller gives.
-#[derive(Debug, Clone, Default)]
-#[allow(missing_docs, reason = "as in transformers")]
-pub struct Chat<'t> {
-    pub messages: &'t str,
-    pub tools: Option<&'t str>,
-    pub documents: Option<&'t str>,
-    pub arguments: Option<&'t str>,
-    /// The literals of special tokens by their names, such as `bos_token`.
-    pub specials: Vec<(&'t str, &'t str)>,
-    pub add_generation_prompt: bool,
-    /// The field of the last message that goes on.
-    pub continue_final_message: Option<&'t str>,
-    pub content_format: ContentFormat,
-    /// The steps that it may take at most; by default what the budget has.
-    pub most: Option<u64>,
-    /// The chats of the same request that were rendered before.
-    pub before: Before,
-    /// Who has checked it.
-    pub sent: Sent,
-    /// The form that the template is given.
-    pub form: MessageForm,
-    /// Names that no argument has, if nobody has checked that.
-    pub reserved: &'t [String],
-}
-
-/// Bytes of a rendered text that the caller wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
-    /// The number of the message; `None` for tools, documents and arguments.
-    pub message: Option<u32>,
-    /// The path of the field, such as `content` or `tools[0].function.name`.
-    pub field: Arc<str>,
-    /// In bytes of the text.
-    pub bytes: Range<usize>,
-}
-
-/// A rendered chat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendering {
-    /// What the model is given.
-    pub text: String,
-    /// What the caller wrote, in order.
-    pub spans: Vec<Span>,
-    /// What stands in `{% generation %}` blocks, in bytes.
-    pub generated: Vec<Range<usize>>,
-    /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
-    /// within that wrote at another.
-    pub turns: Vec<Turn>,
-    /// For the next chat of the same request.
-    pub after: Before,
-}
 
 impl Template {
     /// Compile a source.

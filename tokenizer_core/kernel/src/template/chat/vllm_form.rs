@@ -9,8 +9,7 @@ use super::places::Places;
 use super::plain::{not_plain, text_of};
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
-use crate::template::values::dict::Dict;
-use crate::template::values::value::{Items, Value};
+use crate::template::values::value::{Dict, Items, Value};
 
 /// How deep the arguments of a call stand in a message.
 const ARGUMENTS_DEPTH: usize = 4;

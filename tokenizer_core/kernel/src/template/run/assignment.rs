@@ -1,6 +1,6 @@
 //! What `set` and loops assign to: variables, fields of namespaces, and the parts of a value.
 
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::ast::Target;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::text::Text;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::calls::int_of;
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
-use crate::template::syntax::names::{CHANGING_DICT, CHANGING_LIST, REFUSED_METHODS};
+use crate::template::syntax::names::{CHANGING_DICT, CHANGING_LIST, REFUSED_OF_NUMBERS, REFUSED_OF_STRINGS};
 use crate::template::values::budget::{ITEM, OBJECT};
 use crate::template::values::repr::repr_of;
 use crate::template::values::text::{Builder, Text, count};
@@ -45,8 +45,6 @@ impl<'t> Run<'t> {
             Value::Cycler(number) if name == "current" => self.call_cycler(*number, name),
             Value::List(_) if CHANGING_LIST.contains(&name) => hidden(),
             Value::Dict(_) if CHANGING_DICT.contains(&name) => hidden(),
-            Value::Tuple(items) if items.grouped && name == "grouper" => items.values.first().cloned(),
-            Value::Tuple(items) if items.grouped && name == "list" => items.values.get(1).cloned(),
             Value::Int(number, origin) => match name {
                 "real" | "numerator" => Some(Value::Int(*number, *origin)),
                 "imag" => Some(Value::Int(0, *origin)),
@@ -67,7 +65,7 @@ impl<'t> Run<'t> {
                 "step" => Some(Value::int(range.step)),
                 _ => None,
             },
-            Value::Macro(..) | Value::Markup(_) | Value::View(..) => {
+            Value::Macro(..) | Value::View(..) => {
                 return Err(Failure::untrackable(format!(
                     "uses {name:?} of a {}, which is not tracked",
                     owner.type_name()
@@ -98,7 +96,6 @@ impl<'t> Run<'t> {
                 let at = key.as_int().and_then(|at| place(at, range.len()));
                 at.map(|at| Value::Int(range.at(at), range.origin))
             }
-            (Value::Markup(_), _) => return Err(Failure::untrackable("takes text apart that is safe for HTML")),
             _ => None,
         };
         if let Some(found) = found {
@@ -132,7 +129,6 @@ impl<'t> Run<'t> {
             Value::List(items) | Value::Tuple(items) => items.values.len(),
             Value::Range(range) => range.len(),
             Value::Undefined(undefined) => return Err(Self::undefined_failure(undefined)),
-            Value::Markup(_) => return Err(Failure::untrackable("takes text apart that is safe for HTML")),
             Value::Dict(_) => return Err(Failure::failed("unhashable type: 'slice'")),
             other => return Err(Failure::failed(format!("'{}' object is not subscriptable", other.type_name()))),
         };
@@ -223,9 +219,12 @@ pub fn missing<'t>(owner: &Value<'t>, name: &Text<'t>) -> Value<'t> {
 }
 
 fn untracked<'t>(owner: &Value<'t>, name: &str) -> Result<Option<Value<'t>>> {
-    let of_python =
-        matches!(owner, Value::Str(_) | Value::Int(..) | Value::Float(..) | Value::Dict(_) | Value::Bool(_));
-    if of_python && REFUSED_METHODS.contains(&name) {
+    let refused: &[&str] = match owner {
+        Value::Str(_) => &REFUSED_OF_STRINGS,
+        Value::Int(..) | Value::Float(..) | Value::Bool(_) => &REFUSED_OF_NUMBERS,
+        _ => &[],
+    };
+    if refused.contains(&name) {
         return Err(Failure::untrackable(format!("uses the method '{name}', which is not tracked")));
     }
     Ok(None)

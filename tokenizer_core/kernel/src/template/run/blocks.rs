@@ -1,9 +1,7 @@
 //! Loops and macros are run: bodies that have variables and perhaps an output of their own.
 
-use super::calls::Given;
-use super::iter::Source;
-use super::objects::{Loop, Object};
-use super::statements::{Flow, Run, Turn};
+use super::held::{Given, Loop, Object, Source};
+use super::state::{Flow, Run, Turn};
 use crate::template::syntax::ast::{For, Macro, Target};
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::{OBJECT, ROUND};

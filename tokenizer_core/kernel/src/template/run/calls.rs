@@ -2,66 +2,15 @@
 
 use std::rc::Rc;
 
-use super::objects::Object;
-use super::statements::Run;
+use super::held::{Given, Object, UNNAMED};
+use super::state::Run;
 use crate::template::syntax::ast::{Args, Expr, Macro};
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::names::STRING_METHODS;
-use crate::template::values::budget::{Budget, ITEM, OBJECT};
-use crate::template::values::dict::Dict;
+use crate::template::values::budget::{ITEM, OBJECT};
 use crate::template::values::repr::text_of;
 use crate::template::values::text::Text;
-use crate::template::values::value::{Counted, Function, Value};
-
-/// The arguments of a call.
-#[derive(Debug, Clone, Default)]
-pub struct Given<'t> {
-    /// By their places.
-    pub positional: Vec<Value<'t>>,
-    /// By their names.
-    pub named: Vec<(Text<'t>, Value<'t>)>,
-}
-
-/// Parameters that are given by their places alone have this name.
-pub const UNNAMED: &str = "";
-
-impl<'t> Given<'t> {
-    /// The values of the parameters, of which the first ones have to be given.
-    pub fn bind<const N: usize>(self, of: &str, names: [&str; N], required: usize) -> Result<[Option<Value<'t>>; N]> {
-        let mut bound: [Option<Value<'t>>; N] = std::array::from_fn(|_| None);
-        let given = self.positional.len();
-        if given > N {
-            return Err(Failure::failed(format!("{of}() takes at most {N} arguments ({given} given)")));
-        }
-        for (slot, value) in bound.iter_mut().zip(self.positional) {
-            *slot = Some(value);
-        }
-        for (name, value) in self.named {
-            let name = name.as_str();
-            match names.iter().position(|known| !known.is_empty() && *known == name) {
-                Some(at) if bound[at].is_none() => bound[at] = Some(value),
-                Some(_) => return Err(Failure::failed(format!("{of}() got multiple values for argument '{name}'"))),
-                None => return Err(Failure::failed(format!("{of}() got an unexpected keyword argument '{name}'"))),
-            }
-        }
-        match bound[..required].iter().position(Option::is_none) {
-            Some(at) => Err(Failure::failed(format!("{of}() missing required argument (pos {})", at + 1))),
-            None => Ok(bound),
-        }
-    }
-
-    /// Refuse any argument.
-    pub fn nothing(self, of: &str) -> Result<()> {
-        self.bind(of, [], 0).map(|_: [_; 0]| ())
-    }
-}
-
-impl Budget {
-    /// Charge for the arguments of a call.
-    pub fn charge_given(&self, given: &Given<'_>) -> Result<()> {
-        self.charge_reading(given.positional.iter().chain(given.named.iter().map(|(_, value)| value)))
-    }
-}
+use crate::template::values::value::{Counted, Dict, Function, Value};
 
 /// A whole number that an argument has to be.
 pub fn int_of(value: &Value<'_>) -> Result<i64> {

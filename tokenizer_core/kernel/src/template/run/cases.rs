@@ -1,11 +1,7 @@
-//! Text that is written anew: in another case, character by character, so that each keeps its author, and filled up.
+//! Text that is written anew: in another case, character by character, so that each keeps its author.
 
-use super::calls::{Given, UNNAMED, int_of, int_or};
-use super::statements::Run;
-use crate::template::syntax::failure::Result;
 use crate::template::syntax::strings::{is_cased, is_decimal, push_title};
 use crate::template::values::text::{Builder, Text};
-use crate::template::values::value::Value;
 
 /// What a method of that name makes of a text.
 pub fn mapped<'t>(text: &Text<'t>, method: &str) -> Text<'t> {
@@ -32,10 +28,7 @@ pub fn mapped<'t>(text: &Text<'t>, method: &str) -> Text<'t> {
                 "lower" => piece.push_str(lower),
                 "title" if before_is_cased => piece.push_str(lower),
                 "capitalize" if !first => piece.push_str(lower),
-                "title" | "capitalize" => push_title(character, &mut piece),
-                _ if character.is_uppercase() => piece.push_str(lower),
-                _ if character.is_lowercase() => piece.extend(character.to_uppercase()),
-                _ => piece.push(character),
+                _ => push_title(character, &mut piece),
             }
             made.push(&piece, origin);
             before_is_cased = is_cased(character);
@@ -52,37 +45,4 @@ pub fn is_digit(character: char) -> bool {
             | 0x2080..=0x2089 | 0x2460..=0x2468 | 0x2474..=0x247C | 0x2488..=0x2490 | 0x24EA | 0x24F5..=0x24FD
             | 0x24FF | 0x2776..=0x277E | 0x2780..=0x2788 | 0x278A..=0x2792 | 0x10A40..=0x10A43 | 0x10E60..=0x10E68
             | 0x11052..=0x1105A | 0x1F100..=0x1F10A)
-}
-
-impl<'t> Run<'t> {
-    /// What is written anew, and so wholly a caller's if a part was.
-    pub fn refill(&mut self, text: &Text<'t>, name: &str, given: Given<'t>) -> Result<Value<'t>> {
-        let (characters, mut made) = (text.as_str(), String::new());
-        if name == "zfill" {
-            let [width] = given.bind(name, [UNNAMED], 1)?;
-            let width = usize::try_from(int_of(&width.unwrap_or(Value::None))?).unwrap_or(0);
-            let zeros = width.saturating_sub(text.count());
-            self.budget.charge(zeros + text.len())?;
-            let sign = characters.strip_prefix(['+', '-']).map_or(0, |_| 1);
-            made.push_str(&characters[..sign]);
-            made.extend(std::iter::repeat_n('0', zeros));
-            made.push_str(&characters[sign..]);
-        } else {
-            let [size] = given.bind(name, ["tabsize"], 0)?;
-            let size = usize::try_from(int_or(size.as_ref(), 8)?).unwrap_or(0);
-            let mut column = 0;
-            for character in characters.chars() {
-                let spaces = if character == '\t' && size > 0 { size - column % size } else { 0 };
-                self.budget.charge(1 + spaces)?;
-                if character == '\t' {
-                    made.extend(std::iter::repeat_n(' ', spaces));
-                    column += spaces;
-                } else {
-                    made.push(character);
-                    column = if matches!(character, '\n' | '\r') { 0 } else { column + 1 };
-                }
-            }
-        }
-        Ok(Value::Str(Text::made(made, text.origin())))
-    }
 }

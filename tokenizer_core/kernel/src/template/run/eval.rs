@@ -1,16 +1,15 @@
 //! Expressions are evaluated.
 
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::ast::{Applied, Comparison, Expr, Operator};
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::syntax::lexer::too_many_digits;
 use crate::template::values::budget::{ITEM, OBJECT};
 use crate::template::values::compare::{equal, order, truth};
-use crate::template::values::dict::Dict;
 use crate::template::values::number::{compute, integer, signed};
 use crate::template::values::repr::text_of;
 use crate::template::values::text::{Builder, TEMPLATE, Text};
-use crate::template::values::value::{Undefined, Value, View};
+use crate::template::values::value::{Dict, Undefined, Value, View};
 
 impl<'t> Run<'t> {
     /// The value of an expression.
@@ -143,13 +142,18 @@ impl<'t> Run<'t> {
 
     /// Texts one behind the other, of so many bytes together.
     pub fn join(&mut self, parts: &[Text<'t>], length: usize) -> Result<Value<'t>> {
+        self.joined(parts, length).map(Value::Str)
+    }
+
+    /// As [`Self::join`], as a text.
+    pub fn joined(&mut self, parts: &[Text<'t>], length: usize) -> Result<Text<'t>> {
         self.budget.charge(length + OBJECT)?;
         let mut joined = Builder::default();
         joined.reserve(length)?;
         for part in parts {
             joined.push_text(part);
         }
-        Ok(Value::Str(joined.finish()))
+        Ok(joined.finish())
     }
 
     fn eval_filter(&mut self, filter: &'t Applied, block: Option<Text<'t>>) -> Result<Value<'t>> {
@@ -222,7 +226,7 @@ impl<'t> Run<'t> {
     /// `sought in holder`.
     pub fn contains(&mut self, holder: &Value<'t>, sought: &Value<'t>) -> Result<bool> {
         match holder {
-            Value::Str(text) | Value::Markup(text) => {
+            Value::Str(text) => {
                 let Some(sought) = sought.as_str() else {
                     let message = format!("'in <string>' requires string as left operand, not {}", sought.type_name());
                     return Err(Failure::failed(message));
@@ -263,9 +267,6 @@ impl<'t> Run<'t> {
             (Operator::Add, Value::Str(a), Value::Str(b)) => {
                 let length = a.len() + b.len();
                 return self.join(&[a.clone(), b.clone()], length);
-            }
-            (_, Value::Markup(_), _) | (_, _, Value::Markup(_)) => {
-                return Err(Failure::untrackable("joins text that is safe for HTML with other text"));
             }
             (Operator::Add, Value::List(a), Value::List(b)) | (Operator::Add, Value::Tuple(a), Value::Tuple(b)) => {
                 let mut sum = self.budget.room(a.values.len() + b.values.len(), ITEM)?;

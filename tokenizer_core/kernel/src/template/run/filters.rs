@@ -1,16 +1,17 @@
 //! Filters, by their names. Those of lists stand in `sequences`.
 
 use super::attributes::missing;
-use super::calls::{Given, int_or};
+use super::calls::int_or;
+use super::held::Given;
 use super::json_out;
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::syntax::strings::is_space;
 use crate::template::values::budget::ITEM;
 use crate::template::values::compare::truth;
 use crate::template::values::repr::text_of;
 use crate::template::values::text::{Builder, Text};
-use crate::template::values::value::Value;
+use crate::template::values::value::{Dict, Value};
 
 impl<'t> Run<'t> {
     /// Apply a filter.
@@ -25,13 +26,8 @@ impl<'t> Run<'t> {
             }
             "trim" => {
                 let [set] = given.bind(name, ["chars"], 0)?;
-                match &value {
-                    Value::Markup(text) => Ok(Value::Markup(self.strip(text, "strip", set.as_ref())?)),
-                    _ => {
-                        let text = text_of(&value, &self.budget)?;
-                        Ok(Value::Str(self.strip(&text, "strip", set.as_ref())?))
-                    }
-                }
+                let text = text_of(&value, &self.budget)?;
+                Ok(Value::Str(self.strip(&text, "strip", set.as_ref())?))
             }
             "default" | "d" => {
                 let [default, boolean] = given.bind(name, ["default_value", "boolean"], 0)?;
@@ -42,14 +38,10 @@ impl<'t> Run<'t> {
             // Jinja's `safe` makes a type that escapes what is added to it for HTML. A prompt is no page.
             "string" | "safe" => {
                 given.nothing(name)?;
-                if matches!(value, Value::Markup(_)) {
-                    Ok(value)
-                } else {
-                    Ok(Value::Str(text_of(&value, &self.budget)?))
-                }
+                Ok(Value::Str(text_of(&value, &self.budget)?))
             }
             "upper" | "lower" | "capitalize" => {
-                let text = self.soft(&value)?;
+                let text = text_of(&value, &self.budget)?;
                 let name = if name == "upper" {
                     "upper"
                 } else if name == "lower" {
@@ -70,15 +62,26 @@ impl<'t> Run<'t> {
             }
             "join" => self.filter_join(&value, given),
             "indent" => self.indent(&value, given),
-            "int" | "float" | "abs" | "round" | "filesizeformat" => self.number_filter(name, &value, given),
-            "title" | "center" | "truncate" | "wordcount" | "format" => self.text_filter(name, &value, given),
-            "e" | "escape" | "forceescape" => {
+            "int" | "float" | "abs" => self.number_filter(name, &value, given),
+            "title" => {
                 given.nothing(name)?;
-                if name != "forceescape" && matches!(value, Value::Markup(_)) {
-                    return Ok(value);
-                }
                 let text = text_of(&value, &self.budget)?;
-                self.escape(&text)
+                self.budget.charge(4 * text.len())?;
+                Ok(Value::Str(titled(&text)))
+            }
+            "format" => {
+                let text = text_of(&value, &self.budget)?;
+                if !given.positional.is_empty() && !given.named.is_empty() {
+                    let message = "can't handle positional and keyword arguments at the same time";
+                    return Err(Failure::failed(message));
+                }
+                let values = if given.named.is_empty() {
+                    Value::tuple(given.positional, &self.budget)?
+                } else {
+                    let pairs = given.named.into_iter().map(|(name, value)| (Value::Str(name), value));
+                    Value::Dict(Dict::of(pairs.collect(), &self.budget)?)
+                };
+                self.percent(&text, &values)
             }
             "attr" => {
                 let [attribute] = given.bind(name, ["name"], 1)?;
@@ -93,14 +96,6 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// The text that a filter of texts works on.
-    fn soft(&mut self, value: &Value<'t>) -> Result<Text<'t>> {
-        match value {
-            Value::Markup(_) => Err(Failure::untrackable("changes text that is safe for HTML")),
-            _ => text_of(value, &self.budget),
-        }
-    }
-
     /// A text of so many spaces.
     pub fn spaces(&self, count: usize) -> Result<Text<'t>> {
         let mut spaces = self.budget.room(count, 1)?;
@@ -111,7 +106,7 @@ impl<'t> Run<'t> {
     /// `len`.
     pub fn length(&mut self, value: &Value<'t>) -> Result<Value<'t>> {
         Ok(Value::int(match value {
-            Value::Str(text) | Value::Markup(text) => {
+            Value::Str(text) => {
                 self.budget.charge(text.len() >> 4)?;
                 text.count()
             }
@@ -177,101 +172,6 @@ impl<'t> Run<'t> {
             ended = Some(whole.slice(line.len()..whole.len()));
         }
         Ok(Value::Str(made.finish()))
-    }
-
-    fn text_filter(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
-        match name {
-            "title" => {
-                given.nothing(name)?;
-                let text = self.soft(value)?;
-                self.budget.charge(4 * text.len())?;
-                Ok(Value::Str(titled(&text)))
-            }
-            "center" => {
-                let [width] = given.bind(name, ["width"], 0)?;
-                let text = self.soft(value)?;
-                self.pad(&text, "center", int_or(width.as_ref(), 80)?, &Text::literal(" "))
-            }
-            "wordcount" => {
-                given.nothing(name)?;
-                let text = self.soft(value)?;
-                self.budget.charge(text.len())?;
-                let mut words = 0;
-                let mut inside = false;
-                for character in text.as_str().chars() {
-                    let is_word = character == '_'
-                        || crate::template::syntax::strings::is_letter(character)
-                        || character.is_numeric();
-                    words += i64::from(is_word && !inside);
-                    inside = is_word;
-                }
-                Ok(Value::Int(words, text.origin()))
-            }
-            "format" => {
-                let text = self.soft(value)?;
-                if !given.positional.is_empty() && !given.named.is_empty() {
-                    let message = "can't handle positional and keyword arguments at the same time";
-                    return Err(Failure::failed(message));
-                }
-                let values = if given.named.is_empty() {
-                    Value::tuple(given.positional, &self.budget)?
-                } else {
-                    let pairs = given.named.into_iter().map(|(name, value)| (Value::Str(name), value));
-                    Value::Dict(crate::template::values::dict::Dict::of(pairs.collect(), &self.budget)?)
-                };
-                self.percent(&text, &values)
-            }
-            _ => self.truncate(value, given),
-        }
-    }
-
-    fn truncate(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
-        let [length, kill, end, leeway] = given.bind("truncate", ["length", "killwords", "end", "leeway"], 0)?;
-        let Value::Str(text) = value else {
-            return Err(Failure::untrackable("truncates what is not text"));
-        };
-        let (length, leeway) = (int_or(length.as_ref(), 255)?, int_or(leeway.as_ref(), 5)?);
-        let end = end.unwrap_or(Value::literal("..."));
-        let end = super::methods::text_arg(&end, "truncate")?;
-        self.budget.charge(text.len() >> 3)?;
-        if length < end.count() as i64 || leeway < 0 {
-            return Err(Failure::failed(format!("expected length >= {}, got {length}", end.count())));
-        }
-        if text.count() as i64 <= length.saturating_add(leeway) {
-            return Ok(value.clone());
-        }
-        let bytes = super::attributes::bytes_of(text.as_str(), 0, length as usize - end.count());
-        let mut kept = text.slice(bytes);
-        if !kill.is_some_and(|kill| truth(&kill))
-            && let Some(space) = kept.as_str().rfind(' ')
-        {
-            kept = kept.slice(0..space);
-        }
-        let together = kept.len() + end.len();
-        self.join(&[kept, end.clone()], together)
-    }
-
-    fn escape(&mut self, text: &Text<'t>) -> Result<Value<'t>> {
-        self.budget.charge(6 * text.len())?;
-        let mut made = Builder::with_capacity(text.len());
-        text.each_run(|part, origin| {
-            let mut from = 0;
-            for (at, byte) in part.bytes().enumerate() {
-                let escaped = match byte {
-                    b'&' => "&amp;",
-                    b'<' => "&lt;",
-                    b'>' => "&gt;",
-                    b'\'' => "&#39;",
-                    b'"' => "&#34;",
-                    _ => continue,
-                };
-                made.push(&part[from..at], origin);
-                made.push(escaped, origin);
-                from = at + 1;
-            }
-            made.push(&part[from..], origin);
-        });
-        Ok(Value::Markup(made.finish()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! `%` and `format`: values in a text, each with its origin.
 
-use super::calls::Given;
+use super::held::Given;
 use super::spec::{Directive, Spec, float, signed, whole};
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
+use crate::template::syntax::names::is_plain_field;
 use crate::template::values::budget::OBJECT;
 use crate::template::values::repr::{repr_of, text_of};
 use crate::template::values::text::{Builder, Origin, TEMPLATE, Text};
@@ -86,25 +87,17 @@ impl<'t> Run<'t> {
     }
 
     fn padded(&mut self, text: &Text<'t>, spec: &Spec) -> Result<Text<'t>> {
-        let side = if spec.left { "ljust" } else { "rjust" };
-        match self.pad(text, side, spec.width as i64, &Text::literal(" "))? {
-            Value::Str(text) => Ok(text),
-            _ => Ok(text.clone()),
-        }
+        let padding = self.spaces(spec.width.saturating_sub(text.count()))?;
+        let (left, right) = if spec.left { (text, &padding) } else { (&padding, text) };
+        self.joined(&[left.clone(), right.clone()], text.len() + padding.len())
     }
 
-    /// `format.format(...)`: fields by their numbers or names, with attributes and items.
+    /// `format.format(...)`: fields by their numbers or names, without attributes, items and widths.
     pub fn braces(&mut self, format: &Text<'t>, given: &Given<'t>) -> Result<Value<'t>> {
-        let mut next = 0;
-        self.fill(format, given, &mut next, 1).map(Value::Str)
-    }
-
-    /// Fill the fields of a format; how one is written may have fields itself.
-    fn fill(&mut self, format: &Text<'t>, given: &Given<'t>, next: &mut usize, deeper: u8) -> Result<Text<'t>> {
         self.budget.charge(2 * format.len() + OBJECT)?;
         let source = format.as_str();
         let mut made = Builder::with_capacity(format.len());
-        let mut from = 0;
+        let (mut from, mut next) = (0, 0);
         while let Some(at) = source[from..].find(['{', '}']).map(|at| from + at) {
             made.push_text(&format.slice(from..at));
             let rest = &source[at..];
@@ -113,154 +106,40 @@ impl<'t> Run<'t> {
                 from = at + 2;
                 continue;
             }
-            let Some(end) = closing(rest) else {
+            let Some(end) = rest.find('}').filter(|end| *end > 0) else {
                 return Err(Failure::failed(format!("Single '{}' encountered in format string", &rest[..1])));
             };
             let field = &rest[1..end];
             from = at + end + 1;
-            let (field, spec) = field.split_once(':').unwrap_or((field, ""));
-            let (field, conversion) = field.split_once('!').map_or((field, None), |(field, kind)| (field, Some(kind)));
-            let mut value = self.field_value(field, next, given)?;
-            match conversion {
-                None => {}
-                Some("s") => value = Value::Str(text_of(&value, &self.budget)?),
-                Some("r") => value = Value::Str(repr_of(&value, &self.budget)?),
-                Some(_) => return Err(Failure::untrackable("converts a field in a way that is not tracked")),
+            if !is_plain_field(field) {
+                return Err(Failure::untrackable(format!("fills the field {{{field}}}, which is more than a name")));
             }
-            let mut spec = if spec.is_empty() { Text::literal("") } else { format.part(spec) };
-            if spec.as_str().contains('{') {
-                if deeper == 0 {
-                    return Err(Failure::failed("Max string recursion exceeded"));
-                }
-                spec = self.fill(&spec, given, next, deeper - 1)?;
-            }
+            let (name, is_repr) = field.strip_suffix("!r").map_or((field, false), |name| (name, true));
+            let value = self.field_value(name.strip_suffix("!s").unwrap_or(name), &mut next, given)?;
             self.budget.charge(OBJECT)?;
-            let text = self.formatted(&value, spec.as_str())?;
+            let text = if is_repr { repr_of(&value, &self.budget)? } else { text_of(&value, &self.budget)? };
             self.budget.charge(text.len())?;
-            // Who wrote how a field is written may have chosen what it writes.
-            let chooser = match spec.origin() {
-                TEMPLATE => format.slice(at..from).origin(),
-                origin => origin,
-            };
-            made.push_text(&owned(text, chooser));
+            // Who wrote the field may have chosen what it writes.
+            made.push_text(&owned(text, format.slice(at..from).origin()));
         }
         made.push_text(&format.slice(from..format.len()));
         self.budget.charge(made.len())?;
-        Ok(made.finish())
+        Ok(Value::Str(made.finish()))
     }
 
-    fn field_value(&mut self, field: &str, next: &mut usize, given: &Given<'t>) -> Result<Value<'t>> {
-        let end = field.find(['.', '[']).unwrap_or(field.len());
-        let (name, mut path) = field.split_at(end);
-        let mut value = if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
-            let at = if name.is_empty() { *next } else { name.parse().unwrap_or(usize::MAX) };
-            *next += 1;
-            given.positional.get(at).cloned().ok_or_else(|| {
-                Failure::failed(format!("Replacement index {at} out of range for positional args tuple"))
-            })?
-        } else {
+    fn field_value(&mut self, name: &str, next: &mut usize, given: &Given<'t>) -> Result<Value<'t>> {
+        if !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit()) {
             self.budget.charge(given.named.len() + (name.len() >> 4))?;
             let found = given.named.iter().find(|(known, _)| known.as_str() == name);
-            found.map(|(_, value)| value.clone()).ok_or_else(|| Failure::failed(format!("'{name}'")))?
-        };
-        while !path.is_empty() {
-            let (part, rest) = if let Some(inner) = path.strip_prefix('[') {
-                inner.split_once(']').ok_or_else(|| Failure::failed("Missing ']' in format string"))?
-            } else {
-                let inner = &path[1..];
-                inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
-            };
-            if part.starts_with('_') {
-                return Err(Failure::failed(format!("access to attribute '{part}' is unsafe.")));
-            }
-            self.budget.charge(OBJECT + part.len())?;
-            let is_item = path.starts_with('[');
-            value = match (is_item, part.parse()) {
-                (true, Ok(index)) => self.item(&value, &Value::int(index))?,
-                _ => self.item(&value, &Value::Str(Text::made(part.to_owned(), TEMPLATE)))?,
-            };
-            path = rest;
+            return found.map(|(_, value)| value.clone()).ok_or_else(|| Failure::failed(format!("'{name}'")));
         }
-        Ok(value)
-    }
-
-    /// `format(value, spec)`.
-    fn formatted(&mut self, value: &Value<'t>, spec: &str) -> Result<Text<'t>> {
-        if spec.is_empty() {
-            return text_of(value, &self.budget);
-        }
-        let mut rest = spec;
-        let mut characters = spec.chars();
-        let (first, second) = (characters.next(), characters.next());
-        let is_side = |side: Option<char>| matches!(side, Some('<' | '>' | '^' | '='));
-        let (mut fill, mut side) = (" ", None);
-        if is_side(second) {
-            let length = first.map_or(0, char::len_utf8);
-            fill = &spec[..length];
-            side = second;
-            rest = &spec[length + 1..];
-        } else if is_side(first) {
-            side = first;
-            rest = &spec[1..];
-        }
-        let mut directive = Directive { rest };
-        let parsed = directive.spec()?;
-        let is_text = matches!(value, Value::Str(_));
-        let grouped = directive.rest.starts_with([',', '_']);
-        if side == Some('=') || grouped || (parsed.zero && (is_text || side.is_some())) || parsed.left || parsed.space {
-            return Err(Failure::untrackable("formats a number in a way that is not tracked"));
-        }
-        self.budget.charge(parsed.width.max(parsed.precision.unwrap_or(0)) + OBJECT)?;
-        let text = match (directive.rest, value) {
-            ("" | "s", Value::Str(text)) => self.precise(text, &parsed)?,
-            (kind, Value::Bool(_) | Value::Int(..) | Value::Big(..) | Value::Float(..)) => {
-                let is_whole = !matches!(value, Value::Float(..));
-                let text = match kind {
-                    "" | "d" if is_whole => whole('d', &parsed, value)?,
-                    "x" | "X" | "o" if is_whole => whole(kind.chars().next().unwrap_or('x'), &parsed, value)?,
-                    "f" | "F" | "e" | "E" | "g" | "G" => float(kind.chars().next().unwrap_or('f'), &parsed, value)?,
-                    _ => {
-                        return Err(Failure::failed(format!(
-                            "Unknown format code for object of type '{}'",
-                            value.type_name()
-                        )));
-                    }
-                };
-                Text::made(signed(text, &parsed), value.own_origin())
-            }
-            (_, Value::Str(_)) => return Err(Failure::failed("Unknown format code for object of type 'str'")),
-            (_, other) => {
-                return Err(Failure::failed(format!(
-                    "unsupported format string passed to {}.__format__",
-                    other.type_name()
-                )));
-            }
-        };
-        let side = match side.unwrap_or(if is_text { '<' } else { '>' }) {
-            '<' => "ljust",
-            '>' => "rjust",
-            _ => "center",
-        };
-        if side == "center" {
-            return self.centred(&text, parsed.width, fill);
-        }
-        let fill = Text::made(fill.to_owned(), TEMPLATE);
-        match self.pad(&text, side, parsed.width as i64, &fill)? {
-            Value::Str(text) => Ok(text),
-            _ => Ok(text),
-        }
-    }
-
-    /// In the middle; unlike `center`, the odd character stands on the right.
-    fn centred(&mut self, text: &Text<'t>, width: usize, fill: &str) -> Result<Text<'t>> {
-        let padding = width.saturating_sub(text.count());
-        self.budget.charge_product(padding, fill.len() + 1)?;
-        let mut made = Builder::default();
-        made.reserve(text.len() + padding * fill.len())?;
-        (0..padding / 2).for_each(|_| made.push(fill, TEMPLATE));
-        made.push_text(text);
-        (padding / 2..padding).for_each(|_| made.push(fill, TEMPLATE));
-        Ok(made.finish())
+        let at = if name.is_empty() { *next } else { name.parse().unwrap_or(usize::MAX) };
+        *next += 1;
+        given
+            .positional
+            .get(at)
+            .cloned()
+            .ok_or_else(|| Failure::failed(format!("Replacement index {at} out of range for positional args tuple")))
     }
 }
 
@@ -272,16 +151,4 @@ fn is_mapping(values: &Value<'_>) -> bool {
 /// A text that counts as whoever's chose how it is written, if that is a caller.
 fn owned<'t>(text: Text<'t>, chooser: Origin) -> Text<'t> {
     if chooser == TEMPLATE { text } else { Text::made(text.as_str().to_owned(), chooser) }
-}
-
-/// Where the brace that opens a text is closed.
-fn closing(text: &str) -> Option<usize> {
-    let mut open = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        open += i32::from(byte == b'{') - i32::from(byte == b'}');
-        if open <= 0 {
-            return (open == 0 && at > 0).then_some(at);
-        }
-    }
-    None
 }

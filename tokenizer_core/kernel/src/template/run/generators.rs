@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::calls::{Given, int_of};
-use super::iter::{Action, Source, Step};
-use super::statements::Run;
+use super::held::{Action, Given, Source, Step};
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::syntax::lexer::too_many_digits;
 use crate::template::values::budget::{OBJECT, no_memory};
@@ -36,17 +35,6 @@ impl<'t> Run<'t> {
                 let path = self.path(attribute.as_ref())?;
                 self.unique(value, &path, sensitive.is_some_and(|flag| truth(&flag)))
             }
-            "batch" => {
-                let [size, fill] = given.bind(name, ["linecount", "fill_with"], 1)?;
-                let size = usize::try_from(int_of(&size.unwrap_or(Value::None))?).unwrap_or(0);
-                if size == 0 {
-                    return Err(Failure::untrackable("makes batches of no items"));
-                }
-                let source = self.iterate(value)?;
-                let fill = fill.filter(|fill| !matches!(fill, Value::None));
-                Ok(Source::Batched(Box::new(source), size, fill))
-            }
-            "slice" => self.slices(value, given),
             _ => self.stepwise(name, value, given),
         }
     }
@@ -151,27 +139,5 @@ impl<'t> Run<'t> {
             }
         }
         Ok(Source::Values(kept.into_iter()))
-    }
-
-    fn slices(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
-        let [count, fill] = given.bind("slice", ["slices", "fill_with"], 1)?;
-        let count = int_of(&count.unwrap_or(Value::None))?;
-        let items = self.collect(value)?;
-        if count == 0 {
-            return Err(Failure::failed("integer division or modulo by zero"));
-        }
-        let count = usize::try_from(count).unwrap_or(0);
-        self.budget.charge_product(count, 32)?;
-        let (each, extra) = (items.len() / count.max(1), items.len() % count.max(1));
-        let mut rest = items.into_iter();
-        let mut slices = Vec::new();
-        for number in 0..count {
-            let mut slice: Vec<_> = rest.by_ref().take(each + usize::from(number < extra)).collect();
-            if number >= extra {
-                slice.extend(fill.clone().filter(|fill| !matches!(fill, Value::None)));
-            }
-            slices.push(Value::list(slice, &self.budget)?);
-        }
-        Ok(Source::Values(slices.into_iter()))
     }
 }

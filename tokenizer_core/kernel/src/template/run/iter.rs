@@ -2,81 +2,12 @@
 
 use std::rc::Rc;
 
-use super::calls::Given;
-use super::objects::Object;
-use super::statements::Run;
-use crate::template::syntax::ast::For;
+use super::held::{Action, Object, Source, Step};
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::budget::ITEM;
 use crate::template::values::compare::truth;
-use crate::template::values::dict::Dict;
-use crate::template::values::text::Text;
-use crate::template::values::value::{Counted, Items, Value, View};
-
-/// Where items come from.
-#[derive(Debug)]
-pub enum Source<'t> {
-    /// No items.
-    Empty,
-    /// It is being asked for its next item.
-    Busy,
-    /// What a filter makes, once it is asked for its first item.
-    Later(Box<(&'static str, Value<'t>, Given<'t>)>),
-    /// A list or a tuple, and the place in it.
-    Items(Rc<Items<'t>>, usize),
-    /// From the end: how many are left.
-    Reversed(Rc<Items<'t>>, usize),
-    /// The characters of a text from a byte on.
-    Characters(Text<'t>, usize),
-    /// A part of a dictionary, and the place in it.
-    View(View, Rc<Dict<'t>>, usize),
-    /// Numbers, and how many are gone.
-    Counted(Counted, usize),
-    /// What is at hand.
-    Values(std::vec::IntoIter<Value<'t>>),
-    /// Another iterator, by its number.
-    Other(u32),
-    /// What passes the condition of a loop, whose variables stand at a base.
-    Tested(Box<Source<'t>>, &'t For, u32),
-    /// What a filter does to each item.
-    Filtered(Box<Source<'t>>, Rc<Step<'t>>),
-    /// Lists of so many items, the last filled up.
-    Batched(Box<Source<'t>>, usize, Option<Value<'t>>),
-}
-
-/// What `map`, `select` and their like do to each item.
-#[derive(Debug)]
-pub struct Step<'t> {
-    /// The path of an attribute to look at; without parts the item itself.
-    pub path: Vec<Value<'t>>,
-    /// What is done.
-    pub action: Action<'t>,
-}
-
-/// See [`Step`].
-#[derive(Debug)]
-pub enum Action<'t> {
-    /// Take the attribute, or this where it is undefined.
-    Attribute(Value<'t>),
-    /// Apply a filter.
-    Filter(Text<'t>, Given<'t>),
-    /// Keep the item if the test says so, or the truth where there is none.
-    Keep(bool, Option<(Text<'t>, Given<'t>)>),
-}
-
-impl Source<'_> {
-    /// How many items there are, where Python's `len` tells.
-    pub fn length(&self) -> Option<usize> {
-        match self {
-            Self::Empty => Some(0),
-            Self::Items(items, _) => Some(items.values.len()),
-            Self::Characters(text, _) => Some(text.count()),
-            Self::View(_, dict, _) => Some(dict.len()),
-            Self::Counted(range, _) => Some(range.len()),
-            _ => None,
-        }
-    }
-}
+use crate::template::values::value::{Value, View};
 
 impl<'t> Run<'t> {
     /// Iterate over a value.
@@ -92,7 +23,6 @@ impl<'t> Run<'t> {
             Value::Range(range) => Source::Counted(**range, 0),
             Value::Undefined(_) => Source::Empty,
             Value::Iter(number) => Source::Other(*number),
-            Value::Markup(_) => return Err(Failure::untrackable("takes text apart that is safe for HTML")),
             Value::Loop(_) => return Err(Failure::untrackable("iterates over 'loop'")),
             other => {
                 let failure = Failure::failed(format!("'{}' object is not iterable", other.type_name()));
@@ -165,23 +95,6 @@ impl<'t> Run<'t> {
                     break Some(item);
                 }
             },
-            Source::Batched(inner, size, fill) => {
-                let mut batch = Vec::new();
-                while batch.len() < *size {
-                    let Some(item) = self.next(inner)? else { break };
-                    self.budget.push(&mut batch, item, ITEM)?;
-                }
-                if batch.is_empty() {
-                    return Ok(None);
-                }
-                if let Some(fill) = fill {
-                    let mut filled = self.budget.room(*size, ITEM)?;
-                    filled.append(&mut batch);
-                    filled.resize(*size, fill.clone());
-                    batch = filled;
-                }
-                Some(Value::list(batch, &self.budget)?)
-            }
         })
     }
 

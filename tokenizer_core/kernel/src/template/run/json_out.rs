@@ -1,8 +1,9 @@
 //! `tojson`: JSON as Python's `json.dumps` writes it, with the origins of strings, keys and numbers.
 
-use super::calls::{Given, int_of};
+use super::calls::int_of;
+use super::held::Given;
 use super::sequences::sorted_entries;
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::budget::OBJECT;
 use crate::template::values::compare::truth;

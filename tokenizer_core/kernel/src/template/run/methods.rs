@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::attributes::bytes_of;
-use super::calls::{Given, UNNAMED, int_of, int_or};
+use super::calls::{int_of, int_or};
 use super::cases;
-use super::statements::Run;
+use super::held::{Given, UNNAMED};
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
-use crate::template::syntax::strings::{is_decimal, is_letter, is_line_break, is_lower, is_space, is_titled, is_upper};
-use crate::template::values::budget::{ITEM, OBJECT};
+use crate::template::syntax::strings::{is_decimal, is_letter, is_line_break, is_lower, is_space, is_upper};
+use crate::template::values::budget::OBJECT;
 use crate::template::values::text::{Builder, Text, count};
 use crate::template::values::value::Value;
 
@@ -75,23 +76,13 @@ impl<'t> Run<'t> {
                 }
                 self.join_values(text, &parts)
             }
-            "upper" | "lower" | "title" | "capitalize" | "swapcase" => {
+            "upper" | "lower" | "title" | "capitalize" => {
                 given.nothing(name)?;
                 // A character may become three.
                 self.budget.charge(3 * text.len() + OBJECT)?;
                 Ok(Value::Str(cases::mapped(text, name)))
             }
             "format" => self.braces(text, &given),
-            "format_map" => {
-                let [values] = given.bind(name, [UNNAMED], 1)?;
-                let Some(Value::Dict(values)) = values else {
-                    return Err(Failure::untrackable("fills a format from what is no object"));
-                };
-                self.budget.charge_product(values.len(), ITEM)?;
-                let named = values.entries().iter();
-                let named = named.filter_map(|(key, value)| Some((key.as_text()?.clone(), value.clone()))).collect();
-                self.braces(text, &Given { positional: Vec::new(), named })
-            }
             "find" | "rfind" | "index" | "rindex" | "count" => self.find(text, name, given),
             "removeprefix" | "removesuffix" => {
                 let [part] = given.bind(name, [UNNAMED], 1)?;
@@ -133,13 +124,6 @@ impl<'t> Run<'t> {
                 let lines = lines.into_iter().map(|(line, whole)| Value::Str(if keep { whole } else { line }));
                 Value::list(lines.collect(), &self.budget)
             }
-            "center" | "ljust" | "rjust" => {
-                let [width, fill] = given.bind(name, [UNNAMED; 2], 1)?;
-                let width = int_of(&width.unwrap_or(Value::None))?;
-                let fill = fill.unwrap_or(Value::literal(" "));
-                self.pad(text, name, width, text_arg(&fill, name)?)
-            }
-            "zfill" | "expandtabs" => self.refill(text, name, given),
             _ => {
                 given.nothing(name)?;
                 Ok(Value::Bool(predicate(characters, name)))
@@ -294,35 +278,12 @@ impl<'t> Run<'t> {
             None => Err(Failure::failed("substring not found")),
         }
     }
-
-    /// Filled up to a width in characters.
-    pub fn pad(&mut self, text: &Text<'t>, name: &str, width: i64, fill: &Text<'t>) -> Result<Value<'t>> {
-        if fill.count() != 1 {
-            return Err(Failure::failed("The fill character must be exactly one character long"));
-        }
-        let width = usize::try_from(width).unwrap_or(0);
-        let padding = width.saturating_sub(text.count());
-        self.budget.charge_product(padding, fill.len() + 1)?;
-        self.budget.charge(text.len() + OBJECT)?;
-        let left = match name {
-            "ljust" => 0,
-            "rjust" => padding,
-            _ => padding / 2 + (padding & width & 1),
-        };
-        let mut padded = Builder::default();
-        padded.reserve(text.len() + padding.saturating_mul(fill.len()))?;
-        (0..left).for_each(|_| padded.push_text(fill));
-        padded.push_text(text);
-        (left..padding).for_each(|_| padded.push_text(fill));
-        Ok(Value::Str(padded.finish()))
-    }
 }
 
 /// A string that an argument has to be.
 pub fn text_arg<'v, 't>(value: &'v Value<'t>, of: &str) -> Result<&'v Text<'t>> {
     match value {
         Value::Str(text) => Ok(text),
-        Value::Markup(_) => Err(Failure::untrackable("joins text that is safe for HTML with other text")),
         other => Err(Failure::failed(format!("{of}() argument must be str, not {}", other.type_name()))),
     }
 }
@@ -361,7 +322,6 @@ fn predicate(text: &str, name: &str) -> bool {
         "isalnum" => all(|character| is_letter(character) || character.is_numeric()),
         "isascii" => text.is_ascii(),
         "islower" => is_lower(text),
-        "isupper" => is_upper(text),
-        _ => is_titled(text),
+        _ => is_upper(text),
     }
 }

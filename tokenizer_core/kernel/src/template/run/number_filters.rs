@@ -1,13 +1,12 @@
-//! Filters that make or round numbers; these are a caller's if what they are made of is.
+//! Filters that make numbers; these are a caller's if what they are made of is.
 
-use super::calls::{Given, int_or};
-use super::statements::Run;
+use super::held::Given;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::lexer::MAX_DIGITS;
 use crate::template::syntax::strings::{is_decimal, is_space};
-use crate::template::values::compare::truth;
-use crate::template::values::number::{integer, round, truncated};
-use crate::template::values::text::{Origin, TEMPLATE, Text};
+use crate::template::values::number::{integer, truncated};
+use crate::template::values::text::{Origin, TEMPLATE};
 use crate::template::values::value::Value;
 
 impl<'t> Run<'t> {
@@ -36,7 +35,7 @@ impl<'t> Run<'t> {
                     None => default.unwrap_or(Value::Float(0.0, 0)).with_origin(origin),
                 }
             }
-            "abs" => {
+            _ => {
                 given.nothing(name)?;
                 match value {
                     Value::Int(number, origin) => Value::Int(number.checked_abs().unwrap_or(i64::MAX), *origin),
@@ -48,17 +47,6 @@ impl<'t> Run<'t> {
                         return Err(Failure::failed(format!("bad operand type for abs(): '{}'", other.type_name())));
                     }
                 }
-            }
-            "round" => {
-                let [precision, method] = given.bind(name, ["precision", "method"], 0)?;
-                rounded(value, int_or(precision.as_ref(), 0)?, method.as_ref())?.with_origin(origin)
-            }
-            _ => {
-                let [binary] = given.bind(name, ["binary"], 0)?;
-                let Some(bytes) = float_of(value)? else {
-                    return Err(Failure::failed("could not convert string to float"));
-                };
-                Value::Str(Text::made(file_size(bytes, binary.is_some_and(|binary| truth(&binary)))?, origin))
             }
         })
     }
@@ -163,51 +151,4 @@ fn parse_int<'t>(text: &str, base: i64) -> Result<Option<Value<'t>>> {
     let number = i64::from_str_radix(digits, base as u32);
     let number = number.map_err(|_| Failure::limit("computes a number that is larger than any chat needs"))?;
     Ok(Some(Value::int(if text.starts_with('-') { -number } else { number })))
-}
-
-fn rounded<'t>(value: &Value<'t>, precision: i64, method: Option<&Value<'t>>) -> Result<Value<'t>> {
-    let method = method.map_or(Some("common"), Value::as_str).unwrap_or_default();
-    if !matches!(method, "common" | "ceil" | "floor") {
-        return Err(Failure::failed("method must be common, ceil or floor"));
-    }
-    if method == "common" {
-        return match value {
-            Value::Int(number, origin) if precision >= 0 => Ok(Value::Int(*number, *origin)),
-            Value::Bool(flag) if precision >= 0 => Ok(Value::int(i64::from(*flag))),
-            Value::Float(number, origin) => Ok(Value::Float(round(*number, precision)?, *origin)),
-            Value::Int(..) | Value::Bool(_) => Err(Failure::untrackable("rounds a whole number")),
-            other => Err(Failure::failed(format!("type {} doesn't define __round__ method", other.type_name()))),
-        };
-    }
-    let Some(number) = float_of(value)?.filter(|_| !matches!(value, Value::Str(_))) else {
-        return Err(Failure::failed("must be real number"));
-    };
-    if !(0..=15).contains(&precision) || number.abs() > 1e15 {
-        return Err(Failure::limit("computes a number that is larger than any chat needs"));
-    }
-    let scale = 10_f64.powi(precision as i32);
-    let scaled = if method == "ceil" { (number * scale).ceil() } else { (number * scale).floor() };
-    Ok(Value::Float(scaled / scale, value.own_origin()))
-}
-
-fn file_size(bytes: f64, binary: bool) -> Result<String> {
-    let base: f64 = if binary { 1024.0 } else { 1000.0 };
-    if bytes == 1.0 {
-        return Ok("1 Byte".to_owned());
-    }
-    if bytes < base {
-        if !bytes.is_finite() || bytes.abs() > 9e18 {
-            return Err(Failure::failed("cannot convert float to integer"));
-        }
-        return Ok(format!("{} Bytes", bytes as i64));
-    }
-    let prefixes = ["k", "M", "G", "T", "P", "E", "Z", "Y"];
-    let mut unit = base * base;
-    let mut at = 0;
-    while bytes >= unit && at + 1 < prefixes.len() {
-        unit *= base;
-        at += 1;
-    }
-    let prefix = if binary { format!("{}iB", prefixes[at].to_uppercase()) } else { format!("{}B", prefixes[at]) };
-    Ok(format!("{:.1} {prefix}", base * bytes / unit))
 }

@@ -1,49 +1,11 @@
 //! What changes while a template is rendered: namespaces, loops, iterators. They are known by numbers.
 
-use super::iter::Source;
-use super::statements::Run;
-use crate::template::syntax::ast::For;
+use super::held::{Loop, Object, Source};
+use super::state::Run;
 use crate::template::syntax::failure::{AtHand, Failure, Result};
 use crate::template::values::budget::{ITEM, OBJECT};
 use crate::template::values::text::Text;
 use crate::template::values::value::{Undefined, Value};
-
-/// Something that changes.
-#[derive(Debug)]
-pub enum Object<'t> {
-    /// The attributes of a namespace.
-    Namespace(Vec<(Text<'t>, Value<'t>)>),
-    /// The variable `loop`.
-    Loop(Box<Loop<'t>>),
-    /// An iterator; what was taken from it is gone.
-    Iter(Source<'t>),
-    /// The items of a `cycler`, and the one that is next.
-    Cycler(Vec<Value<'t>>, usize),
-    /// The separator of a `joiner`, and whether it was asked for one.
-    Joiner(Value<'t>, bool),
-}
-
-/// The state of a loop.
-#[derive(Debug)]
-pub struct Loop<'t> {
-    source: Source<'t>,
-    length: Option<usize>,
-    /// How many items were begun.
-    begun: usize,
-    /// The item behind the present one, if it was looked at.
-    after: Option<Option<Value<'t>>>,
-    current: Option<Value<'t>>,
-    before: Option<Value<'t>>,
-    changed: Option<Vec<Value<'t>>>,
-    recursion: Option<(&'t For, u32, usize)>,
-}
-
-impl<'t> Loop<'t> {
-    /// A loop that has not begun.
-    pub fn over(source: Source<'t>, length: Option<usize>, recursion: Option<(&'t For, u32, usize)>) -> Self {
-        Self { source, length, begun: 0, after: None, current: None, before: None, changed: None, recursion }
-    }
-}
 
 impl<'t> Run<'t> {
     fn the_loop(&mut self, number: u32) -> Result<&mut Loop<'t>> {

@@ -3,17 +3,15 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::calls::Given;
 use super::cases::mapped;
-use super::iter::Source;
-use super::statements::Run;
+use super::held::{Given, Source};
+use super::state::Run;
 use crate::template::syntax::ast::Operator;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::values::budget::ITEM;
-use crate::template::values::compare::{equal, order, truth};
-use crate::template::values::dict::Dict;
+use crate::template::values::compare::{order, truth};
 use crate::template::values::text::Builder;
-use crate::template::values::value::{Items, Value};
+use crate::template::values::value::{Dict, Value};
 
 impl<'t> Run<'t> {
     /// Apply a filter of sequences.
@@ -38,8 +36,6 @@ impl<'t> Run<'t> {
             "selectattr" => self.later("selectattr", value, given),
             "rejectattr" => self.later("rejectattr", value, given),
             "unique" => self.later("unique", value, given),
-            "batch" => self.later("batch", value, given),
-            "slice" => self.later("slice", value, given),
             "items" => self.later("items", value, given),
             "reverse" => self.reversed(value, given),
             "dictsort" => self.dictsort(value, given),
@@ -67,7 +63,6 @@ impl<'t> Run<'t> {
                 self.extreme(name, value, &path, sensitive.is_some_and(|flag| truth(&flag)))
             }
             "sum" => self.sum(value, given),
-            "groupby" => self.groupby(value, given),
             _ => Err(Failure::failed(format!("No filter named '{name}' found."))),
         }
     }
@@ -114,7 +109,6 @@ impl<'t> Run<'t> {
                 items.reverse();
                 self.generator(Source::Values(items.into_iter()))
             }
-            Value::Markup(_) => Err(Failure::untrackable("takes text apart that is safe for HTML")),
             Value::Undefined(_) => self.generator(Source::Empty),
             _ => {
                 let mut items = match self.collect(value) {
@@ -233,45 +227,6 @@ impl<'t> Run<'t> {
             total = self.binary(Operator::Add, total, item)?;
         }
         Ok(total)
-    }
-
-    fn groupby(&mut self, value: &Value<'t>, given: Given<'t>) -> Result<Value<'t>> {
-        let [attribute, default, sensitive] = given.bind("groupby", ["attribute", "default", "case_sensitive"], 1)?;
-        let path = self.path(attribute.as_ref())?;
-        let sensitive = sensitive.is_some_and(|flag| truth(&flag));
-        let items = self.collect(value)?;
-        let mut found = self.budget.room(items.len(), ITEM)?;
-        let mut keys = self.budget.room(items.len(), ITEM)?;
-        for item in &items {
-            let mut key = self.follow(item.clone(), &path)?;
-            if let (Value::Undefined(_), Some(default)) = (&key, &default)
-                && !matches!(default, Value::None)
-            {
-                key = default.clone();
-            }
-            keys.push(self.sort_key(key.clone(), sensitive)?);
-            found.push(Value::tuple(vec![item.clone(), key], &self.budget)?);
-        }
-        let pairs = found.into_iter().zip(&keys);
-        let pairs = pairs.map(|(pair, key)| Value::tuple(vec![pair, key.clone()], &self.budget));
-        let pairs = pairs.collect::<Result<Vec<_>>>()?;
-        let mut groups: Vec<(Value<'t>, Value<'t>, Vec<Value<'t>>)> = Vec::new();
-        for pair in self.sorted(pairs, keys, false)? {
-            let (Value::Tuple(pair), true) = (&pair, true) else { continue };
-            let (Value::Tuple(inner), key) = (&pair.values[0], &pair.values[1]) else { continue };
-            let (item, real) = (&inner.values[0], &inner.values[1]);
-            match groups.last_mut() {
-                Some((known, _, items)) if equal(known, key, &self.budget)? => items.push(item.clone()),
-                _ => groups.push((key.clone(), if sensitive { key.clone() } else { real.clone() }, vec![item.clone()])),
-            }
-        }
-        let mut made = Vec::with_capacity(groups.len());
-        for (_, grouper, items) in groups {
-            let values = vec![grouper, Value::list(items, &self.budget)?];
-            let nesting = crate::template::values::value::nested(values.iter())?;
-            made.push(Value::Tuple(Rc::new(Items { values, nesting, grouped: true })));
-        }
-        Value::list(made, &self.budget)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a value is written by `%` and `format`: flags, widths, and numbers in their ways.
 
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::number::{truncated, write_float};
 use crate::template::values::value::Value;

@@ -1,15 +1,12 @@
 //! What a template takes out of a caller's text and puts back is the caller's, although it is the template's literal:
 //! `content.split("<|end|>") | join("<|end|>")` is the text that the caller wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::statements::Run;
+use super::state::Run;
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::OBJECT;
 use crate::template::values::text::{Builder, Origin, Text};
-
-/// Literals that were taken out, in lower case, and the origins of the texts that they were taken from.
-pub type Taken = BTreeMap<String, BTreeSet<Origin>>;
 
 impl<'t> Run<'t> {
     /// Remember that a literal was cut out of a text.

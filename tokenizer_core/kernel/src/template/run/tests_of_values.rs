@@ -1,7 +1,7 @@
 //! Tests: what stands behind `is`.
 
-use super::calls::{Given, UNNAMED};
-use super::statements::Run;
+use super::held::{Given, UNNAMED};
+use super::state::Run;
 use crate::template::syntax::ast::{Comparison, Operator};
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::syntax::names::{is_filter, is_test};
@@ -43,7 +43,7 @@ impl<'t> Run<'t> {
             "defined" => !matches!(value, Value::Undefined(_)),
             "undefined" => matches!(value, Value::Undefined(_)),
             "none" => matches!(value, Value::None),
-            "string" => matches!(value, Value::Str(_) | Value::Markup(_)),
+            "string" => matches!(value, Value::Str(_)),
             "mapping" => matches!(value, Value::Dict(_)),
             "boolean" => matches!(value, Value::Bool(_)),
             "true" => matches!(value, Value::Bool(true)),
@@ -54,7 +54,6 @@ impl<'t> Run<'t> {
             "iterable" => matches!(
                 value,
                 Value::Str(_)
-                    | Value::Markup(_)
                     | Value::List(_)
                     | Value::Tuple(_)
                     | Value::Dict(_)
@@ -68,7 +67,6 @@ impl<'t> Run<'t> {
             "sequence" => matches!(
                 value,
                 Value::Str(_)
-                    | Value::Markup(_)
                     | Value::List(_)
                     | Value::Tuple(_)
                     | Value::Dict(_)
@@ -93,7 +91,6 @@ impl<'t> Run<'t> {
                 self.budget.charge(text.len())?;
                 if name == "lower" { is_lower(text.as_str()) } else { is_upper(text.as_str()) }
             }
-            "escaped" => matches!(value, Value::Markup(_)),
             // What has no hash is no key of the table of names.
             "filter" | "test" => {
                 hash(&value, &self.budget)?;

@@ -200,7 +200,6 @@ pub enum StmtKind {
     Call(Box<(Expr, Args, Macro)>),
     Filter(Box<(Expr, Vec<Stmt>, Scope)>),
     With(Box<(Assigned, Vec<Stmt>, Scope)>),
-    Autoescape(Box<(Expr, Vec<Stmt>, Scope)>),
     Generation(Box<Macro>),
     Break,
     Continue,

@@ -12,4 +12,4 @@ pub mod resolve;
 pub mod strings;
 mod symbols;
 mod targets;
-mod walk;
+pub mod walk;

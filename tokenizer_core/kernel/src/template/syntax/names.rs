@@ -1,24 +1,17 @@
 //! The filters, tests and methods that there are.
 
 /// Filters, sorted.
-pub const FILTERS: [&str; 47] = [
+pub const FILTERS: [&str; 36] = [
     "abs",
     "attr",
-    "batch",
     "capitalize",
-    "center",
     "count",
     "d",
     "default",
     "dictsort",
-    "e",
-    "escape",
-    "filesizeformat",
     "first",
     "float",
-    "forceescape",
     "format",
-    "groupby",
     "indent",
     "int",
     "items",
@@ -34,25 +27,21 @@ pub const FILTERS: [&str; 47] = [
     "rejectattr",
     "replace",
     "reverse",
-    "round",
     "safe",
     "select",
     "selectattr",
-    "slice",
     "sort",
     "string",
     "sum",
     "title",
     "tojson",
     "trim",
-    "truncate",
     "unique",
     "upper",
-    "wordcount",
 ];
 
 /// Tests, sorted.
-pub const TESTS: [&str; 39] = [
+pub const TESTS: [&str; 38] = [
     "!=",
     "<",
     "<=",
@@ -65,7 +54,6 @@ pub const TESTS: [&str; 39] = [
     "divisibleby",
     "eq",
     "equalto",
-    "escaped",
     "even",
     "false",
     "filter",
@@ -94,39 +82,68 @@ pub const TESTS: [&str; 39] = [
     "upper",
 ];
 
-/// Filters of Jinja that no chat template uses and that would lose who wrote what.
-const REFUSED_FILTERS: [&str; 7] = ["pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr"];
+/// Filters and tests of Jinja that no chat template uses.
+const REFUSED: [&str; 19] = [
+    "batch",
+    "center",
+    "e",
+    "escape",
+    "escaped",
+    "filesizeformat",
+    "forceescape",
+    "groupby",
+    "pprint",
+    "random",
+    "round",
+    "slice",
+    "striptags",
+    "truncate",
+    "urlencode",
+    "urlize",
+    "wordcount",
+    "wordwrap",
+    "xmlattr",
+];
 
-/// Methods of strings and numbers that this engine does not have.
-pub const REFUSED_METHODS: [&str; 16] = [
+/// Methods of strings that this engine does not have, most since no chat template uses them.
+pub const REFUSED_OF_STRINGS: [&str; 15] = [
+    "casefold",
+    "center",
+    "encode",
+    "expandtabs",
+    "format_map",
+    "isidentifier",
+    "isnumeric",
+    "isprintable",
+    "istitle",
+    "ljust",
+    "maketrans",
+    "rjust",
+    "swapcase",
+    "translate",
+    "zfill",
+];
+
+/// Methods of numbers that this engine does not have.
+pub const REFUSED_OF_NUMBERS: [&str; 9] = [
     "as_integer_ratio",
     "bit_count",
     "bit_length",
-    "casefold",
     "conjugate",
-    "encode",
     "from_bytes",
     "fromhex",
     "hex",
     "is_integer",
-    "isidentifier",
-    "isnumeric",
-    "isprintable",
-    "maketrans",
     "to_bytes",
-    "translate",
 ];
 
 /// Methods of strings.
-pub const STRING_METHODS: [&str; 40] = [
+pub const STRING_METHODS: [&str; 32] = [
     "capitalize",
-    "center",
     "count",
     "endswith",
-    "expandtabs",
     "find",
     "format",
-    "format_map",
     "index",
     "isalnum",
     "isalpha",
@@ -135,10 +152,8 @@ pub const STRING_METHODS: [&str; 40] = [
     "isdigit",
     "islower",
     "isspace",
-    "istitle",
     "isupper",
     "join",
-    "ljust",
     "lower",
     "lstrip",
     "partition",
@@ -147,7 +162,6 @@ pub const STRING_METHODS: [&str; 40] = [
     "replace",
     "rfind",
     "rindex",
-    "rjust",
     "rpartition",
     "rsplit",
     "rstrip",
@@ -155,10 +169,8 @@ pub const STRING_METHODS: [&str; 40] = [
     "splitlines",
     "startswith",
     "strip",
-    "swapcase",
     "title",
     "upper",
-    "zfill",
 ];
 
 /// Methods of dictionaries.
@@ -174,6 +186,17 @@ pub const CHANGING_DICT: [&str; 5] = ["clear", "pop", "popitem", "setdefault", "
 /// See [`CHANGING_DICT`].
 pub const CHANGING_LIST: [&str; 8] = ["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
 
+/// A field of a format that is a name or a number, with a conversion at most.
+pub fn is_plain_field(field: &str) -> bool {
+    let name = field.strip_suffix("!s").or_else(|| field.strip_suffix("!r")).unwrap_or(field);
+    !name.contains(['.', '[', ':', '{', '!'])
+}
+
+/// Whether Python has a method that this engine does not have.
+pub fn is_refused_method(name: &str) -> bool {
+    REFUSED_OF_STRINGS.contains(&name) || REFUSED_OF_NUMBERS.contains(&name)
+}
+
 /// Whether this engine has a filter.
 pub fn is_filter(name: &str) -> bool {
     FILTERS.binary_search(&name).is_ok()
@@ -184,7 +207,7 @@ pub fn is_test(name: &str) -> bool {
     TESTS.binary_search(&name).is_ok()
 }
 
-/// Whether Jinja has a filter that this engine does not have.
+/// Whether Jinja has a filter or a test that this engine does not have.
 pub fn known_to_jinja(name: &str) -> bool {
-    REFUSED_FILTERS.contains(&name)
+    REFUSED.contains(&name)
 }

@@ -3,7 +3,7 @@
 use super::ast::{Applied, Args, Expr, Name, Slot};
 use super::failure::Result;
 use super::lexer::Token;
-use super::names::{REFUSED_METHODS, is_filter, is_test, known_to_jinja};
+use super::names::{is_filter, is_plain_field, is_refused_method, is_test, known_to_jinja};
 use super::parser::Parser;
 
 impl Parser {
@@ -115,10 +115,20 @@ impl Parser {
                 self.expect("]")?;
                 self.raise(height)?;
             } else if self.is("(") {
-                if let Expr::Attribute(_, name) = &value
-                    && REFUSED_METHODS.contains(&&**name)
-                {
-                    return Err(self.unsupported(format!("the method {name:?} is not one that can be tracked")));
+                if let Expr::Attribute(owner, name) = &value {
+                    if is_refused_method(name) {
+                        let message = format!("the method {name:?} is one that this engine does not have");
+                        return Err(self.unsupported(message));
+                    }
+                    if let Expr::Str(format) = &**owner
+                        && **name == *"format"
+                    {
+                        let format = format.replace("{{", "");
+                        let mut fields = format.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+                        if let Some(field) = fields.find(|field| !is_plain_field(field)) {
+                            return Err(self.unsupported(format!("the field {{{field}}} is more than a name")));
+                        }
+                    }
                 }
                 let args = self.args()?;
                 value = Expr::Call(Box::new((value, args)));
@@ -260,7 +270,7 @@ impl Parser {
         }
         if !is_known(&name) {
             if known_to_jinja(&name) {
-                return Err(self.unsupported(format!("the {what} {name:?} is not one that can be tracked")));
+                return Err(self.unsupported(format!("the {what} {name:?} is one that this engine does not have")));
             }
             if self.soft == 0 {
                 return Err(self.fail(format!("No {what} named '{name}'.")));

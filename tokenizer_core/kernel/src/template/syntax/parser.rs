@@ -246,12 +246,6 @@ impl Parser {
                 StmtKind::Filter(Box::new((filter, body, Scope::default())))
             }
             "with" => self.parse_with()?,
-            "autoescape" => {
-                self.next();
-                let (flag, body) =
-                    self.own_scope(|parser| Ok((parser.expression()?, parser.whole_body("endautoescape")?)))?;
-                StmtKind::Autoescape(Box::new((flag, body, Scope::default())))
-            }
             "generation" => {
                 self.next();
                 let body = self.function_body("endgeneration")?;
@@ -265,6 +259,7 @@ impl Parser {
             "block" | "extends" | "include" | "import" | "from" => {
                 return Err(self.unsupported(format!("a chat template stands alone and has no {{% {tag} %}}")));
             }
+            "autoescape" => return Err(self.unsupported("a prompt is no page and has no {% autoescape %}")),
             _ => return Err(self.fail(format!("Encountered unknown tag '{tag}'."))),
         }])
     }

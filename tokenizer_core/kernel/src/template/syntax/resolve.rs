@@ -207,10 +207,6 @@ impl Resolver {
                 }
                 self.block(inner, body)?;
             }
-            StmtKind::Autoescape(escape) => {
-                let (flag, body, begins) = &mut **escape;
-                *begins = self.inner_block(scope, body, Some(flag))?;
-            }
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Strings as Python reads, writes and classifies them.
 
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use regex_syntax::hir::{Class, HirKind};
+use crate::unicode::table::ranges_of;
 
 /// `str.isspace`, which is also what `strip` and `split` go by.
 pub fn is_space(character: char) -> bool {
@@ -106,39 +107,29 @@ pub fn write_repr(text: &str, into: &mut String) {
     into.push(quote);
 }
 
-/// Ranges of characters, in order.
-type Ranges = Vec<(char, char)>;
-
-/// The characters of a class of regular expressions.
-fn ranges(class: &str) -> Ranges {
-    let parsed = regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind);
-    let Ok(HirKind::Class(Class::Unicode(class))) = parsed else { return Ranges::new() };
-    class.ranges().iter().map(|range| (range.start(), range.end())).collect()
-}
-
-fn holds(ranges: &Ranges, character: char) -> bool {
-    let at = ranges.partition_point(|(_, end)| *end < character);
-    ranges.get(at).is_some_and(|(start, _)| *start <= character)
+fn holds(ranges: &[RangeInclusive<usize>], character: char) -> bool {
+    let at = ranges.partition_point(|range| *range.end() < character as usize);
+    ranges.get(at).is_some_and(|range| range.contains(&(character as usize)))
 }
 
 /// `str.isprintable`, of this kernel's version of Unicode.
 pub fn is_printable(character: char) -> bool {
-    static HIDDEN: OnceLock<Ranges> = OnceLock::new();
-    character == ' ' || !holds(HIDDEN.get_or_init(|| ranges(r"[\p{C}\p{Z}]")), character)
+    static HIDDEN: OnceLock<Vec<RangeInclusive<usize>>> = OnceLock::new();
+    character == ' ' || !holds(HIDDEN.get_or_init(|| ranges_of(r"[\p{C}\p{Z}]")), character)
 }
 
 /// `str.isalpha` of one character.
 pub fn is_letter(character: char) -> bool {
-    static LETTERS: OnceLock<Ranges> = OnceLock::new();
+    static LETTERS: OnceLock<Vec<RangeInclusive<usize>>> = OnceLock::new();
     character.is_ascii_alphabetic()
-        || (!character.is_ascii() && holds(LETTERS.get_or_init(|| ranges(r"\p{L}")), character))
+        || (!character.is_ascii() && holds(LETTERS.get_or_init(|| ranges_of(r"\p{L}")), character))
 }
 
 /// `str.isdecimal` of one character.
 pub fn is_decimal(character: char) -> bool {
-    static DECIMALS: OnceLock<Ranges> = OnceLock::new();
+    static DECIMALS: OnceLock<Vec<RangeInclusive<usize>>> = OnceLock::new();
     character.is_ascii_digit()
-        || (!character.is_ascii() && holds(DECIMALS.get_or_init(|| ranges(r"\p{Nd}")), character))
+        || (!character.is_ascii() && holds(DECIMALS.get_or_init(|| ranges_of(r"\p{Nd}")), character))
 }
 
 /// A letter that has a titlecase form of its own.
@@ -188,25 +179,4 @@ pub fn is_lower(text: &str) -> bool {
 /// `str.isupper`.
 pub fn is_upper(text: &str) -> bool {
     text.chars().any(char::is_uppercase) && !text.chars().any(|c| c.is_lowercase() || is_title(c))
-}
-
-/// `str.istitle`.
-pub fn is_titled(text: &str) -> bool {
-    let (mut cased, mut any) = (false, false);
-    for character in text.chars() {
-        if character.is_uppercase() || is_title(character) {
-            if cased {
-                return false;
-            }
-            (cased, any) = (true, true);
-        } else if character.is_lowercase() {
-            if !cased {
-                return false;
-            }
-            any = true;
-        } else {
-            cased = false;
-        }
-    }
-    any
 }

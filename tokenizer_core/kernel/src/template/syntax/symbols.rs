@@ -116,8 +116,7 @@ impl Scopes {
 
     fn statement(&mut self, scope: usize, statement: &mut StmtKind) {
         match statement {
-            StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
-            StmtKind::Autoescape(_) | StmtKind::Generation(_) => {}
+            StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Generation(_) => {}
             StmtKind::Print(value) => self.read(scope, value),
             StmtKind::If(branches, otherwise) => self.branches(scope, branches, otherwise),
             StmtKind::For(each) => self.read(scope, &mut each.iter),

@@ -1,6 +1,6 @@
 //! Going through the parts of expressions and statements, in the order in which Jinja declares them.
 
-use super::ast::{Args, Expr, Name, Stmt, StmtKind, Target};
+use super::ast::{Args, Expr, Macro, Name, Stmt, StmtKind, Target};
 
 impl Args {
     /// Every expression.
@@ -81,95 +81,123 @@ impl Target {
     }
 }
 
-/// Which of `wanted` are read in statements before they are written, however deep.
-pub fn undeclared(body: &mut [Stmt], wanted: &[&str]) -> Vec<String> {
-    let mut search = Search { wanted: wanted.iter().map(|name| (*name).to_owned()).collect(), found: Vec::new() };
-    search.all(body);
-    search.found
+/// A part of a statement.
+pub enum Part<'s> {
+    /// Names that are written.
+    Target(&'s mut Target),
+    /// Names that a function begins with.
+    Params(&'s [Name]),
+    /// What is read.
+    Expr(&'s mut Expr),
+    /// Statements within.
+    Body(&'s mut [Stmt]),
 }
 
-struct Search {
-    wanted: Vec<String>,
-    found: Vec<String>,
-}
+impl Stmt {
+    /// The parts right in this statement, in the order of Jinja's nodes.
+    fn parts(&mut self, visit: &mut dyn FnMut(Part<'_>)) {
+        match &mut self.kind {
+            StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Print(value) => visit(Part::Expr(value)),
+            StmtKind::If(branches, otherwise) => {
+                for (test, body) in branches {
+                    visit(Part::Expr(test));
+                    visit(Part::Body(body));
+                }
+                visit(Part::Body(otherwise));
+            }
+            StmtKind::For(each) => {
+                visit(Part::Target(&mut each.target));
+                visit(Part::Expr(&mut each.iter));
+                visit(Part::Body(&mut each.body));
+                visit(Part::Body(&mut each.otherwise));
+                each.test.iter_mut().for_each(|(test, _)| visit(Part::Expr(test)));
+            }
+            StmtKind::Set(target, value) => {
+                visit(Part::Target(target));
+                visit(Part::Expr(value));
+            }
+            StmtKind::SetBlock(set) => {
+                visit(Part::Target(&mut set.0));
+                set.1.iter_mut().for_each(|filter| visit(Part::Expr(filter)));
+                visit(Part::Body(&mut set.2));
+            }
+            StmtKind::Macro(made) => made.1.parts(visit),
+            StmtKind::Generation(made) => made.parts(visit),
+            StmtKind::Call(call) => {
+                visit(Part::Expr(&mut call.0));
+                call.1.each(&mut |value| visit(Part::Expr(value)));
+                call.2.parts(visit);
+            }
+            StmtKind::Filter(filter) => {
+                visit(Part::Body(&mut filter.1));
+                visit(Part::Expr(&mut filter.0));
+            }
+            StmtKind::With(with) => {
+                for (target, value) in &mut with.0 {
+                    visit(Part::Target(target));
+                    visit(Part::Expr(value));
+                }
+                visit(Part::Body(&mut with.1));
+            }
+        }
+    }
 
-impl Search {
-    fn read(&mut self, expr: &mut Expr) {
-        expr.names(&mut |name| {
-            if self.wanted.iter().any(|wanted| **wanted == *name.name) && !self.found.iter().any(|f| **f == *name.name)
-            {
-                self.found.push(name.name.to_string());
+    /// The expressions right in this statement.
+    pub fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        self.parts(&mut |part| {
+            if let Part::Expr(value) = part {
+                visit(value);
             }
         });
     }
 
-    fn write(&mut self, target: &mut Target) {
-        target.names(&mut |name| self.wanted.retain(|wanted| **wanted != *name.name));
+    /// The bodies right in this statement.
+    pub fn bodies(&mut self, visit: &mut dyn FnMut(&mut [Stmt])) {
+        self.parts(&mut |part| {
+            if let Part::Body(body) = part {
+                visit(body);
+            }
+        });
     }
+}
 
-    fn all(&mut self, body: &mut [Stmt]) {
-        for statement in body {
-            self.one(&mut statement.kind);
-        }
+impl Macro {
+    fn parts(&mut self, visit: &mut dyn FnMut(Part<'_>)) {
+        visit(Part::Params(&self.params));
+        self.defaults.iter_mut().for_each(|default| visit(Part::Expr(default)));
+        visit(Part::Body(&mut self.body));
     }
+}
 
-    fn function(&mut self, function: &mut super::ast::Macro) {
-        for param in &function.params {
-            self.wanted.retain(|wanted| **wanted != *param.name);
-        }
-        function.defaults.iter_mut().for_each(|default| self.read(default));
-        self.all(&mut function.body);
+/// Visit every statement, however deep.
+pub fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
+    for statement in body {
+        visit(statement);
+        statement.bodies(&mut |inner| each_statement(inner, visit));
     }
+}
 
-    fn one(&mut self, statement: &mut StmtKind) {
-        match statement {
-            StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
-            StmtKind::Print(value) => self.read(value),
-            StmtKind::If(branches, otherwise) => {
-                for (test, body) in branches {
-                    self.read(test);
-                    self.all(body);
+/// Which of `wanted` are read in statements before they are written, however deep.
+pub fn undeclared(body: &mut [Stmt], wanted: &[&str]) -> Vec<String> {
+    let mut wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    let mut found = Vec::new();
+    search(body, &mut wanted, &mut found);
+    found
+}
+
+fn search(body: &mut [Stmt], wanted: &mut Vec<String>, found: &mut Vec<String>) {
+    for statement in body {
+        statement.parts(&mut |part| match part {
+            Part::Target(target) => target.names(&mut |name| wanted.retain(|wanted| **wanted != *name.name)),
+            Part::Params(params) => wanted.retain(|wanted| params.iter().all(|param| **wanted != *param.name)),
+            Part::Expr(value) => value.names(&mut |name| {
+                if wanted.iter().any(|wanted| **wanted == *name.name) && found.iter().all(|known| **known != *name.name)
+                {
+                    found.push(name.name.to_string());
                 }
-                self.all(otherwise);
-            }
-            StmtKind::For(each) => {
-                self.write(&mut each.target);
-                self.read(&mut each.iter);
-                self.all(&mut each.body);
-                self.all(&mut each.otherwise);
-                each.test.iter_mut().for_each(|(test, _)| self.read(test));
-            }
-            StmtKind::Set(target, value) => {
-                self.write(target);
-                self.read(value);
-            }
-            StmtKind::SetBlock(set) => {
-                self.write(&mut set.0);
-                set.1.iter_mut().for_each(|filter| self.read(filter));
-                self.all(&mut set.2);
-            }
-            StmtKind::Macro(made) => self.function(&mut made.1),
-            StmtKind::Generation(function) => self.function(function),
-            StmtKind::Call(call) => {
-                self.read(&mut call.0);
-                call.1.each(&mut |value| self.read(value));
-                self.function(&mut call.2);
-            }
-            StmtKind::Filter(filter) => {
-                self.all(&mut filter.1);
-                self.read(&mut filter.0);
-            }
-            StmtKind::With(with) => {
-                for (target, value) in &mut with.0 {
-                    self.write(target);
-                    self.read(value);
-                }
-                self.all(&mut with.1);
-            }
-            StmtKind::Autoescape(escape) => {
-                self.read(&mut escape.0);
-                self.all(&mut escape.1);
-            }
-        }
+            }),
+            Part::Body(inner) => search(inner, wanted, found),
+        });
     }
 }

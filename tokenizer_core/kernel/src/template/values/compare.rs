@@ -14,7 +14,7 @@ pub fn truth(value: &Value<'_>) -> bool {
         Value::Bool(flag) => *flag,
         Value::Int(number, _) => *number != 0,
         Value::Float(number, _) => *number != 0.0,
-        Value::Str(text) | Value::Markup(text) => !text.is_empty(),
+        Value::Str(text) => !text.is_empty(),
         Value::List(items) | Value::Tuple(items) => !items.values.is_empty(),
         Value::Dict(dict) | Value::View(_, dict) => dict.len() > 0,
         Value::Range(range) => range.len() > 0,
@@ -26,7 +26,7 @@ pub fn truth(value: &Value<'_>) -> bool {
 pub fn equal(left: &Value<'_>, right: &Value<'_>, budget: &Budget) -> Result<bool> {
     budget.charge(1)?;
     Ok(match (left, right) {
-        (Value::Str(a) | Value::Markup(a), Value::Str(b) | Value::Markup(b)) => {
+        (Value::Str(a), Value::Str(b)) => {
             budget.charge(a.len().min(b.len()) >> 4)?;
             a.as_str() == b.as_str()
         }
@@ -129,7 +129,7 @@ fn order_of_mixed(a: i64, b: f64) -> Option<Ordering> {
 pub fn order(left: &Value<'_>, right: &Value<'_>, sign: &str, budget: &Budget) -> Result<Option<Ordering>> {
     budget.charge(1)?;
     match (left, right) {
-        (Value::Str(a) | Value::Markup(a), Value::Str(b) | Value::Markup(b)) => {
+        (Value::Str(a), Value::Str(b)) => {
             budget.charge(a.len().min(b.len()) >> 4)?;
             Ok(Some(a.as_str().cmp(b.as_str())))
         }

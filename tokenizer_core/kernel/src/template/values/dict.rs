@@ -7,22 +7,11 @@ use std::sync::OnceLock;
 
 use super::budget::{Budget, ITEM, OBJECT};
 use super::compare::equal;
-use super::value::{Value, View, nested};
+use super::value::{Dict, Value, View, nested};
 use crate::template::syntax::failure::{Failure, Result};
 
 /// Up to so many keys are compared one by one.
 const FEW: usize = 8;
-
-/// A dictionary; never changed once it is made.
-#[derive(Debug, Default)]
-pub struct Dict<'t> {
-    entries: Vec<(Value<'t>, Value<'t>)>,
-    /// Hashes and the numbers of entries, in order; empty for a few.
-    index: Vec<(u64, u32)>,
-    nesting: u16,
-    /// The message of the chat that it is, by its number from 1 on; 0 is none.
-    message: u32,
-}
 
 impl<'t> Dict<'t> {
     /// Of entries in order: of equal keys the first keeps its place, and the last its value.
@@ -165,7 +154,7 @@ fn hash_str(text: &str) -> u64 {
 pub fn hash(value: &Value<'_>, budget: &Budget) -> Result<u64> {
     let number = |number: i64| keyed().hash_one(number);
     Ok(match value {
-        Value::Str(text) | Value::Markup(text) => {
+        Value::Str(text) => {
             budget.charge(text.len() >> 4)?;
             hash_str(text.as_str())
         }

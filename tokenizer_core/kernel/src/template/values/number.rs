@@ -157,23 +157,6 @@ fn divide(a: f64, b: f64) -> (f64, f64) {
     (if quotient - floor > 0.5 { floor + 1.0 } else { floor }, rest)
 }
 
-/// `round`: half to even, on the exact value of the float.
-pub fn round(number: f64, digits: i64) -> Result<f64> {
-    if !number.is_finite() || digits > 330 || number == 0.0 {
-        return Ok(number);
-    }
-    if digits < -330 {
-        return Ok(0.0_f64.copysign(number));
-    }
-    if digits >= 0 {
-        // The formatter rounds the exact value half to even.
-        let text = format!("{number:.*}", digits as usize);
-        return text.parse().map_err(|_| Failure::failed("cannot round"));
-    }
-    let scale = 10_f64.powi(-digits as i32);
-    Ok((number / scale).round_ties_even() * scale)
-}
-
 /// A number with its sign turned, or as it is.
 pub fn signed<'t>(value: &Value<'t>, negative: bool) -> Result<Option<Value<'t>>> {
     let origin = value.own_origin();

@@ -10,7 +10,7 @@ use crate::template::syntax::strings::write_repr;
 /// `str(value)` with its origins.
 pub fn text_of<'t>(value: &Value<'t>, budget: &Budget) -> Result<Text<'t>> {
     match value {
-        Value::Str(text) | Value::Markup(text) => Ok(text.clone()),
+        Value::Str(text) => Ok(text.clone()),
         Value::Unset | Value::Undefined(_) => Ok(Text::literal("")),
         Value::None => Ok(Text::literal("None")),
         Value::Bool(true) => Ok(Text::literal("True")),
@@ -52,7 +52,6 @@ fn write(value: &Value<'_>, into: &mut String, budget: &Budget) -> Result<()> {
             budget.charge(text.len() * if text.as_str().is_ascii() { 4 } else { 5 })?;
             write_repr(text.as_str(), into);
         }
-        Value::Markup(_) => return Err(value.hidden()),
         Value::List(items) => write_all('[', items.values.iter(), "]", into, budget)?,
         Value::Tuple(items) => {
             let close = if items.values.len() == 1 { ",)" } else { ")" };

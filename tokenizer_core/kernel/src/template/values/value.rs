@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::budget::{Budget, ITEM, MAX_NESTING, OBJECT};
-use super::dict::Dict;
 use super::text::{Origin, TEMPLATE, Text};
 use crate::template::syntax::ast::Macro;
 use crate::template::syntax::failure::{AtHand, Failure, Result};
@@ -15,8 +14,17 @@ pub struct Items<'t> {
     pub values: Vec<Value<'t>>,
     /// How deep values stand in it.
     pub nesting: u16,
-    /// A pair that `groupby` made, whose parts have names.
-    pub grouped: bool,
+}
+
+/// A dictionary; never changed once it is made.
+#[derive(Debug, Default)]
+pub struct Dict<'t> {
+    pub(super) entries: Vec<(Value<'t>, Value<'t>)>,
+    /// Hashes and the numbers of entries, in order; empty for a few.
+    pub(super) index: Vec<(u64, u32)>,
+    pub(super) nesting: u16,
+    /// The message of the chat that it is, by its number from 1 on; 0 is none.
+    pub(super) message: u32,
 }
 
 /// What a `range` counts.
@@ -102,8 +110,6 @@ pub enum Value<'t> {
     Big(Rc<str>, Origin),
     Float(f64, Origin),
     Str(Text<'t>),
-    /// What `escape` makes; it is written and tested, but nothing is joined with it.
-    Markup(Text<'t>),
     List(Rc<Items<'t>>),
     Tuple(Rc<Items<'t>>),
     Dict(Rc<Dict<'t>>),
@@ -161,7 +167,6 @@ impl<'t> Value<'t> {
             Self::Int(..) | Self::Big(..) => "int",
             Self::Float(..) => "float",
             Self::Str(_) => "str",
-            Self::Markup(_) => "Markup",
             Self::List(_) => "list",
             Self::Tuple(_) => "tuple",
             Self::Dict(_) => "dict",
@@ -195,7 +200,7 @@ impl<'t> Value<'t> {
     /// The text of a string.
     pub fn as_text(&self) -> Option<&Text<'t>> {
         match self {
-            Self::Str(text) | Self::Markup(text) => Some(text),
+            Self::Str(text) => Some(text),
             _ => None,
         }
     }
@@ -218,7 +223,7 @@ impl<'t> Value<'t> {
     pub fn own_origin(&self) -> Origin {
         match self {
             Self::Int(_, origin) | Self::Big(_, origin) | Self::Float(_, origin) => *origin,
-            Self::Str(text) | Self::Markup(text) => text.origin(),
+            Self::Str(text) => text.origin(),
             Self::Range(range) => range.origin,
             _ => TEMPLATE,
         }
@@ -229,7 +234,7 @@ impl<'t> Value<'t> {
     pub fn place(&self) -> Option<(Origin, bool)> {
         const FIRST: usize = 8;
         let own = |value: &Self| match value {
-            Self::Str(text) | Self::Markup(text) => text.first_origin(),
+            Self::Str(text) => text.first_origin(),
             other => other.own_origin(),
         };
         let held = |values: &mut dyn Iterator<Item = &Value<'t>>| {
@@ -259,7 +264,7 @@ impl<'t> Value<'t> {
             Self::View(View::Values, dict) => first_origin(dict.entries().iter().map(|(_, value)| value), budget),
             Self::Range(range) if range.origin != TEMPLATE => Err(self.hidden()),
             Self::Unset | Self::Undefined(_) | Self::None | Self::Bool(_) | Self::Range(_) => Ok(TEMPLATE),
-            Self::Int(..) | Self::Big(..) | Self::Float(..) | Self::Str(_) | Self::Markup(_) => Ok(self.own_origin()),
+            Self::Int(..) | Self::Big(..) | Self::Float(..) | Self::Str(_) => Ok(self.own_origin()),
             _ => Err(self.hidden()),
         }
     }
@@ -286,7 +291,7 @@ impl<'t> Items<'t> {
     pub fn of(values: Vec<Value<'t>>, budget: &Budget) -> Result<Rc<Self>> {
         budget.charge(OBJECT + ITEM * values.len())?;
         let nesting = nested(values.iter())?;
-        Ok(Rc::new(Self { values, nesting, grouped: false }))
+        Ok(Rc::new(Self { values, nesting }))
     }
 }
 
@@ -304,7 +309,7 @@ impl Budget {
     pub fn charge_reading<'v, 't: 'v>(&self, values: impl IntoIterator<Item = &'v Value<'t>>) -> Result<()> {
         values.into_iter().try_for_each(|value| {
             self.charge(match value {
-                Value::Str(text) | Value::Markup(text) => 2 + (text.len() >> 3),
+                Value::Str(text) => 2 + (text.len() >> 3),
                 Value::Big(digits, _) => 2 + (digits.len() >> 3),
                 _ => 2,
             })
