@@ -12,7 +12,7 @@ use super::messages::{named_alike, unusual};
 use super::needs::needs;
 use super::part_loops::{PartLoops, part_loops};
 use super::places::Places;
-use super::plain::{Sent, are_plain, is_objects, not_plain};
+use super::plain::{Sent, are_plain, is_objects, not_plain, writes_all};
 use super::reading::written;
 use super::vllm_form::{self, Form, MessageForm};
 use crate::template::run::clock::Clock;
@@ -24,7 +24,7 @@ use crate::template::syntax::resolve::resolve;
 use crate::template::values::budget::{Before, Budget};
 use crate::template::values::dict::Dict;
 use crate::template::values::size::{size, sizes};
-use crate::template::values::text::{Builder, GENERATED, Text};
+use crate::template::values::text::{self, Builder, GENERATED, Text};
 use crate::template::values::value::{Items, Value};
 
 /// Characters of a source: four times the longest of forty real templates.
@@ -99,6 +99,8 @@ pub struct Rendering {
     /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
     /// within that wrote at another.
     pub turns: Vec<Turn>,
+    /// Whether every message, tools and documents surely left a trace; not looked for where the service checked them.
+    pub writes_all: bool,
     /// For the next chat of the same request.
     pub after: Before,
 }
@@ -120,8 +122,12 @@ impl Template {
 
     /// Render a chat.
     pub fn render(&self, chat: &Chat<'_>, clock: &Clock) -> Result<Rendering> {
-        self.run(chat, clock, |made, places, _| {
-            let mut rendering = rendering(made.text, apart(made.turns), places, made.after);
+        self.run(chat, clock, |made, places, messages| {
+            let is_whole = chat.continue_final_message.is_none() && chat.form == MessageForm::Sent;
+            let (text, runs) = made.text.into_parts();
+            let writes_all = is_whole && chat.sent == Sent::Raw && writes_all(&runs, places, messages, chat);
+            let mut rendering = rendering(text, runs, apart(made.turns), places, made.after);
+            rendering.writes_all = writes_all;
             if let Some(last) = made.last {
                 rendering.cut_behind(last.as_str())?;
             }
@@ -272,8 +278,7 @@ fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> 
     Ok((variables, shared))
 }
 
-fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
-    let (text, runs) = made.into_parts();
+fn rendering(text: String, runs: Vec<text::Run>, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
     let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
     let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
     let (mut start, mut last) = (0, 0);
@@ -302,7 +307,7 @@ fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before
         }
         start = end;
     }
-    Rendering { text, spans, generated, turns, after }
+    Rendering { text, spans, generated, turns, writes_all: false, after }
 }
 
 /// What stands for which message, in order and disjoint; of what stands in one another, the inner takes from the outer.
