@@ -54,9 +54,11 @@ from tokenizer_core.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from tokenizer_core.chat.content_parts import media_of
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat, ReservedSpan
+    from tokenizer_core.chat.json_list import JsonList, cut_out
     from tokenizer_core.chat.rendering import (
         ChatRenderer,
         Message,
+        NotPlain,
         RenderedChat,
         RenderingOptions,
         Span,
@@ -181,6 +183,7 @@ __all__ = [
     "InvalidOption",
     "InvalidSettings",
     "InvalidUnicode",
+    "JsonList",
     "LayoutName",
     "Message",
     "MessageForm",
@@ -188,6 +191,7 @@ __all__ = [
     "Method",
     "ModelName",
     "Normalizing",
+    "NotPlain",
     "Offsets",
     "OnError",
     "Overflow",
@@ -265,6 +269,7 @@ __all__ = [
     "core_count",
     "count_json",
     "counted",
+    "cut_out",
     "did_you_mean",
     "encode_corpus",
     "extend",
@@ -304,6 +309,7 @@ _LATER = {
         "chat.rendering": (
             "ChatRenderer",
             "Message",
+            "NotPlain",
             "RenderedChat",
             "RenderingOptions",
             "Span",
@@ -311,6 +317,7 @@ _LATER = {
             "steps_bounded",
             "writes_every_message",
         ),
+        "chat.json_list": ("JsonList", "cut_out"),
         "chat.responding": ("ChatAnswerOptions", "ChatAnswers", "ChatRoute"),
         "chat.templates": ("ContentFormat", "MessageForm"),
         "checking": ("CheckReport", "Point", "Status", "check", "check_artifact"),

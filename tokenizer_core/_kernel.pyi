@@ -6,7 +6,7 @@ added token matches at all). ``unit`` is ``"byte"``, ``"char"`` or ``"utf16"``.
 """
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
@@ -169,7 +169,8 @@ class ChatTemplate:
         form: Literal["sent", "tokenize", "render", "responses"] = "sent",
         before: tuple[int, int] = (0, 0),
         most: int | None = None,
-    ) -> Rendering:
+        only_plain: bool = False,
+    ) -> Rendering | None:
         """Render a chat, without the GIL.
 
         Args:
@@ -183,6 +184,7 @@ class ChatTemplate:
             form: the form of messages and tools: as they are sent, or as a route of vLLM's gives them to templates.
             before: how many chats of the same request were rendered before, and the steps that they left.
             most: the steps that it may take; by default what its budget has.
+            only_plain: return ``None`` for a chat that has to be checked first; else the caller has checked it.
 
         Raises:
             InvalidOption: a value is not JSON of a chat.
@@ -215,6 +217,10 @@ class Rendering:
         """``(message, start, end)`` of what loops wrote while they were at a message."""
 
     @property
+    def writes_all(self) -> bool:
+        """Whether every message, tools and documents surely left a trace; false if ``only_plain`` was not asked for."""
+
+    @property
     def after(self) -> tuple[int, int]:
         """``before`` of the next chat of the request."""
 
@@ -233,12 +239,22 @@ def count_json(text: bytes) -> tuple[int, int, int, int, int, int]:
         Commas, lists, objects and colons; strings, keys too; and how deep lists and objects stand in one another.
     """
 
-def plain_messages_json(messages: object) -> bytes | None:
-    """Write messages as ``chat_json`` does if they are plain: a list of dicts whose content is a string or nothing.
+def cut_out_lists(
+    body: bytes, names: list[str]
+) -> tuple[bytes, dict[str, tuple[bytes, list[int]] | list[tuple[bytes, list[int]]]]] | None:
+    """Cut what lists of objects, or of such lists, hold out of the object of a body, without the GIL.
+
+    Args:
+        names: the fields that may hold them.
 
     Returns:
-        ``None`` if they are not plain, hold media beside content, or are no JSON.
+        The body in which the objects of these lists are empty, and the lists by their fields: as JSON, with the place
+        where each object ends. What is cut out is JSON that every reader takes; what is left may be none. ``None`` for
+        a body of another form.
     """
+
+def ends_of_objects(json: bytes) -> list[int] | None:
+    """Return where each object ends in a list of objects that is JSON; ``None`` if it is none, or nested too deeply."""
 
 @final
 class Pipeline:
@@ -425,7 +441,6 @@ class ChatResponder:
             begins, up to a comma; ``None`` if there is none.
         specials: the literals of special tokens by their names, such as ``bos_token``.
         reserved: names that no variable of a template may have.
-        max_model_len: how many ids the model takes.
     """
 
     def __new__(
@@ -436,26 +451,22 @@ class ChatResponder:
         *,
         specials: list[tuple[str, str]],
         reserved: list[str],
-        max_model_len: int,
     ) -> ChatResponder: ...
     def answer(
         self,
         route: Literal["encode", "count", "tokenize"],
         body: bytes,
         reference: str | None,
-        *,
-        now: tuple[int, int, int, int, int, int, int, int, int] | None = None,
-        content_format: Literal["sent", "auto", "string", "parts"],
-        max_items: int,
-        most: int | None,
+        now: tuple[int, int, int, int, int, int, int, int, int] | None,
+        options: Mapping[str, object],
     ) -> tuple[bytes | npt.NDArray[np.uint8], int] | str | Literal[False] | None:
-        """Answer a request with one chat, in which a caller's literals are text.
+        """Answer a request with one chat.
 
         Args:
             route: what is asked for: ids with their number, the number alone, or what vLLM answers to ``/tokenize``.
             reference: the name by which the caller found this tokenizer; ``None`` if the body need not name any.
-            now, content_format, most: those of ``ChatTemplate.render``.
-            max_items: the most messages.
+            now: that of ``ChatTemplate.render``.
+            options: those of ``chat.responding.ChatAnswerOptions``.
 
         Returns:
             As ``answer_texts``, or ``False`` if the template needs more than ``most`` steps.
@@ -465,11 +476,8 @@ class ChatResponder:
         self,
         body: bytes,
         reference: str | None,
-        *,
-        now: tuple[int, int, int, int, int, int, int, int, int] | None = None,
-        content_format: Literal["sent", "auto", "string", "parts"],
-        max_items: int,
-        most: int | None,
+        now: tuple[int, int, int, int, int, int, int, int, int] | None,
+        options: Mapping[str, object],
     ) -> tuple[bytes, int, bytes] | str | Literal[False] | None:
         """Render and encode the chat of a request to vLLM's render route; the arguments are those of ``answer``.
 

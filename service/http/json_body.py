@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from service.errors import ServiceError
 from service.http.json_errors import explain
 from service.request_log import Headers
-from tokenizer_core import count_json
+from tokenizer_core import count_json, cut_out
 
 UNCHECKED_BYTES = 128 << 10
 MAX_COST = 256 << 20
@@ -152,10 +152,22 @@ Parse = Callable[[bytes], Any]
 
 def parser(model: Any, nested: str | None = None) -> Parse:
     """Return the function that turns a body into a checked ``model``; ``nested`` is that of ``explain``."""
-    validate: Parse = model.__pydantic_validator__.validate_json
+    validate = model.__pydantic_validator__.validate_json
+    lists = list(getattr(model, "LISTS", ()))
 
     def parse(body: bytes) -> Any:
         refuse_many_values(body)
+        cut = cut_out(body, lists) if lists and b'"messages"' in body else None
+        if cut is not None:
+            rest, found = cut
+            try:
+                request = validate(rest)
+            except ValidationError:
+                # The whole body tells what is wrong with it, and where.
+                pass
+            else:
+                _refuse_constants(rest)
+                return request.model_copy(update=found)
         try:
             request = validate(body)
         except ValidationError as error:

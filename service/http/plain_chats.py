@@ -3,50 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
-from service.http.fast_path import Given, PlainRequests, PlainTexts
+from service.errors import ServiceError
+from service.http.fast_path import Given, Plain, PlainTexts
 from service.http.json_body import refuse_many_values
+from service.http.response_json import Answer
 from service.registry.engines import Engines
-from service.registry.registry import Registry
+from service.registry.registry import Registry, Unopened
 from service.registry.served import ServedTokenizer
 from service.schemas.requests import INLINE_STEPS
 from service.settings import Settings
 from tokenizer_core import ChatAnswerOptions, ChatRoute, ContentFormat
 
+T = TypeVar("T")
+
 _MESSAGES = b'"messages"'
 
 
 class Chats:
-    """Asks the kernel about chats in which a caller's literals are text."""
+    """Asks the kernel about chats.
 
-    def __init__(self, settings: Settings) -> None:
-        self._most_items = settings.max_items
+    Args:
+        engines: what a model's engine does, on routes that name models.
+    """
+
+    def __init__(self, settings: Settings, engines: Engines | None = None) -> None:
+        self._most_items, self._engines = settings.max_items, engines
         self._content_format = cast(ContentFormat, settings.content_format)
-        self._is_on = settings.chat_literals == "text"
+        self._literals = settings.chat_literals
 
-    def takes(self, loaded: ServedTokenizer, body: bytes, may_take_long: bool) -> bool:
-        """Tell whether a body may be asked about; one that is refused whatever it holds is refused."""
-        if not self._is_on or _MESSAGES not in body or (loaded.takes_long(len(body)) and not may_take_long):
-            return False
+    def options(
+        self, loaded: ServedTokenizer, body: bytes, model: str | None, may_take_long: bool
+    ) -> ChatAnswerOptions | None:
+        """Return the options of a question, if it may be asked; a body that is refused whatever it holds is refused."""
+        literals, length = self._literals, loaded.max_model_len
+        if self._engines is not None:
+            length = self._engines.length(model, loaded)
+            literals = "parse" if self._engines.literals(model, loaded.name) == "engine" else literals
+        is_long = loaded.takes_long(len(body)) and not may_take_long
+        if literals == "reject" or _MESSAGES not in body or is_long:
+            return None
         refuse_many_values(body)
-        return True
-
-    def options(self, may_take_long: bool) -> ChatAnswerOptions:
-        """Return what every question has in common."""
         return {
             "content_format": self._content_format,
+            "literals": cast(Literal["text", "parse"], literals),
             "max_items": self._most_items,
+            "max_model_len": length,
             "most": None if may_take_long else INLINE_STEPS,
         }
 
-    def ask(
-        self, route: ChatRoute, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool
-    ) -> Given:
-        """Ask for a whole answer."""
-        if not self.takes(loaded, body, may_take_long):
-            return None
-        return loaded.chats.answer(route, body, reference, **self.options(may_take_long))
+    def ask_of_model(
+        self,
+        registry: Registry,
+        body: bytes,
+        may_take_long: bool,
+        ask: Callable[[ServedTokenizer, str | None, ChatAnswerOptions], T | str | None],
+    ) -> tuple[T, ServedTokenizer, str | None] | None:
+        """Ask about the chat of a body that may name a model; return the answer with the tokenizer and the name."""
+        loaded, model = registry.default, None
+        options = self.options(loaded, body, model, may_take_long)
+        given = None if options is None else ask(loaded, model, options)
+        if isinstance(given, str):
+            model = given
+            try:
+                loaded = registry.of_model(model)
+            except (ServiceError, Unopened):
+                return None
+            options = self.options(loaded, body, model, may_take_long)
+            given = None if options is None else ask(loaded, model, options)
+        return None if given is None or isinstance(given, str) else (given, loaded, model)
 
 
 class PlainTextsOrChats(PlainTexts):
@@ -63,21 +89,25 @@ class PlainTextsOrChats(PlainTexts):
         given = super()._ask(loaded, body, reference, may_take_long)
         if given is not None:
             return given
-        return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long)
+        options = self._chats.options(loaded, body, reference, may_take_long)
+        return options and loaded.chats.answer(self._chat_route, body, reference, **options)
 
 
-class PlainTokenize(PlainRequests):
+class PlainTokenize(Plain):
     """Requests with one chat to ``/tokenize`` as vLLM has it."""
 
     def __init__(self, registry: Callable[[], Registry], settings: Settings, engines: Engines) -> None:
-        super().__init__(registry, settings)
-        self._chats = Chats(settings)
-        self._differs_by_model = engines.engine_literals > 0 or engines.has_lengths
+        self._registry, self._chats, self._engines = registry, Chats(settings, engines), engines
 
-    def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
-        return registry.of_model(reference)
-
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
-        if self._differs_by_model:
+    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+        """Answer a body; see ``Plain``."""
+        found = self._chats.ask_of_model(
+            self._registry(),
+            body,
+            may_take_long,
+            lambda loaded, model, options: loaded.chats.answer("tokenize", body, model, **options),
+        )
+        if found is None:
             return None
-        return self._chats.ask("tokenize", loaded, body, reference, may_take_long)
+        (json, count), loaded, model = found
+        return Answer([json], count, loaded.hash, headers=self._engines.headers(model, loaded))

@@ -60,11 +60,6 @@ class Engines:
         return int(self._lengths.of(model, loaded.name) or loaded.max_model_len)
 
     @property
-    def has_lengths(self) -> bool:
-        """Whether the setting says any."""
-        return not self._lengths.is_empty
-
-    @property
     def engine_literals(self) -> int:
         """How many names have the engine's literals."""
         return self._literals.count("engine")
@@ -104,10 +99,6 @@ class _Options:
             if (value := next((value for matches, value in self._patterns if matches(name)), None)) is not None:
                 return value
         return None
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._exact
 
     def count(self, value: str) -> int:
         return sum(each == value for each in self._exact.values())

@@ -68,7 +68,7 @@ class ServedTokenizer:
         object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
         length = self.tokenizer.settings.model_length
         object.__setattr__(self, "max_model_len", UNKNOWN_LENGTH if length is None else length)
-        chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.max_model_len)
+        chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head)
         object.__setattr__(self, "chats", chats)
         config, pair = self.tokenizer.config, self.tokenizer.settings.pair_template
         single = len(config.prefix_ids) + len(config.suffix_ids)

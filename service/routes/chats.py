@@ -11,7 +11,7 @@ from service.http.response_json import report_bytes
 from service.registry.fingerprint import Literals
 from service.registry.served import ServedTokenizer
 from service.routes.texts import Array
-from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest
+from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest, is_one
 from service.settings import Settings
 from tokenizer_core import (
     ChatPolicy,
@@ -102,7 +102,7 @@ def unused(request: TextOrChats, chats: Iterable[RenderedChat]) -> dict[str, lis
 
 def shape(request: TextOrChats) -> str | list[str]:
     """Tell ``write`` whether the answer is about one chat or many."""
-    return "" if _is_one(request) else []
+    return "" if is_one(request.messages) else []
 
 
 def render(
@@ -199,18 +199,12 @@ def only(request: TextOrChats) -> tuple[Chat, str]:
     Errors:
         ``invalid_option``: there are many.
     """
-    if not _is_one(request):
+    if not is_one(request.messages):
         raise ServiceError("invalid_option", "this goes with one chat; send a request for each", "messages")
     return chats_of(request)[0]
-
-
-def _is_one(request: TextOrChats) -> bool:
-    """Tell whether there is one chat; an empty list is a chat without messages, which is refused."""
-    chats: Any = request.messages
-    return not chats or isinstance(chats[0], dict)
 
 
 def chats_of(request: TextOrChats) -> list[tuple[Chat, str]]:
     """Return every chat with the field it stands in."""
     chats: Any = request.messages
-    return [(chats, "messages")] if _is_one(request) else [(chat, f"messages[{at}]") for at, chat in enumerate(chats)]
+    return [(chats, "messages")] if is_one(chats) else [(chat, f"messages[{at}]") for at, chat in enumerate(chats)]

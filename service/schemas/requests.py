@@ -26,7 +26,7 @@ from service.schemas.fields import (
     drop_default,
 )
 from service.schemas.narrowing import LEFT_TO_RIGHT
-from tokenizer_core import MAX_NBEST, Padding, RewrittenHistory, Side, Truncation, Unit
+from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
@@ -43,6 +43,9 @@ INLINE_WIDTH = 1 << 15
 
 INLINE_STEPS = 200_000
 """Steps of a chat's template on the event loop, which take about a millisecond; a chat of 3 KB takes a tenth."""
+
+
+CHAT_LISTS = ("messages", "tools", "documents")
 
 
 class Example(NamedTuple):
@@ -63,6 +66,9 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
     EXAMPLES: ClassVar[dict[str, Example]] = {}
+
+    LISTS: ClassVar[tuple[str, ...]] = ()
+    """Fields with lists of objects that stay JSON (``JsonList``), since the kernel alone reads them."""
 
     def heavy(self) -> bool:
         """Tell whether a small body asks for work that does not belong on the event loop."""
@@ -156,12 +162,15 @@ class TextRequest(Request):
         return self.messages is not None
 
 
-def _is_one(chats: list[Any] | None) -> bool:
-    return not chats or isinstance(chats[0], dict)
+def is_one(chats: Any) -> bool:
+    """Tell whether there is one chat; an empty list is a chat without messages, which is refused."""
+    return isinstance(chats, JsonList) or not chats or isinstance(chats[0], dict)
 
 
 class ChatOptions(RequestBody):
     """Options for rendering a chat."""
+
+    LISTS = CHAT_LISTS
 
     tools: list[Object] | None = Field(None, description="Tools for the template, as JSON objects.")
     documents: list[Object] | None = Field(None, description="Documents for the template, as JSON objects.")
@@ -206,7 +215,7 @@ class RenderRequest(ChatOptions, Request):
 
     def renders_little(self) -> bool:
         """Tell whether there is one chat."""
-        return _is_one(self.messages)
+        return is_one(self.messages)
 
 
 class TextOrChatRequest(ChatOptions, TextRequest):
@@ -214,7 +223,7 @@ class TextOrChatRequest(ChatOptions, TextRequest):
 
     def renders_little(self) -> bool:
         """Tell whether there is one chat."""
-        return _is_one(self.messages)
+        return is_one(self.messages)
 
 
 class EncodeRequest(TextOrChatRequest):

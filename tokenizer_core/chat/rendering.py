@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypedDict
 
-from tokenizer_core._kernel import Rendering, chat_json, plain_messages_json
+from tokenizer_core._kernel import Rendering, chat_json
 from tokenizer_core.arguments import check_choice, check_flag, check_flag_or_name
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
+from tokenizer_core.chat.json_list import JsonList, json_of
 from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, MessageForm, Template, compiled
 from tokenizer_core.chat.token_variables import ROLES, special_tokens
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import (
     InputError,
     InvalidOption,
+    InvalidUnicode,
     MessageNotRendered,
     TemplateFailed,
     TemplateLimit,
@@ -43,6 +45,10 @@ RESERVED = {
 
 class StepsSpent(Exception):
     """A rendering was to take few steps and needs more."""
+
+
+class NotPlain(Exception):
+    """A chat that nobody has checked is of no usual form."""
 
 
 _MOST: ContextVar[int | None] = ContextVar("most", default=None)
@@ -101,7 +107,7 @@ class History:
 
     template: Template
     options: Mapping[str, Any]
-    messages: Sequence[Message]
+    messages: JsonList
 
     def prompt(self, message: int) -> tuple[str, bool]:
         """Return the generation prompt behind the messages before one, and whether the template writes it if asked to.
@@ -142,8 +148,7 @@ class History:
 
     def _render(self, messages: Sequence[Message], *, begins: bool) -> Rendering:
         options = {**self.options, "add_generation_prompt": begins, "continue_final_message": None}
-        written = chat_json(list(messages), "messages")
-        return self.template.engine.render(written, now=self.template.now(), **options)
+        return _checked(self.template, json_of(messages, "messages"), **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,6 +222,8 @@ class RenderedChat:
         Raises:
             MessageNotRendered
         """
+        if self.rendering.writes_all:
+            return
         unused = [field for field in self.unused() if not field.endswith(REASONING)]
         if unused:
             raise MessageNotRendered(
@@ -257,8 +264,8 @@ class ChatRenderer:
         self._options: dict[str, Any] = {
             "specials": list(special_tokens(settings).items()),
             "arguments": chat_json(dict(template_args), "template_args") if template_args else None,
-            "tools": None if tools is None else chat_json(list(tools), "tools"),
-            "documents": None if documents is None else chat_json(list(documents), "documents"),
+            "tools": None if tools is None else json_of(tools, "tools"),
+            "documents": None if documents is None else json_of(documents, "documents"),
             "add_generation_prompt": add_generation_prompt,
             "continue_final_message": "content" if continue_final_message is True else continue_final_message or None,
             "content_format": content_format,
@@ -272,20 +279,35 @@ class ChatRenderer:
 
         Raises:
             StepsSpent: within ``steps_bounded``; the same rendering without it may well succeed.
+            NotPlain: messages that are JSON have to be checked, and given as values in the form of vLLM's.
         """
-        most = _MOST.get()
-        kept: Sequence[Message] = messages
-        written = plain_messages_json(messages)
-        if written is None:
-            _check_messages(messages)
-            kept = [present(message) for message in messages]
-            written = chat_json(kept, "messages")
-            if self._options["form"] == "sent":
-                check_parts(kept, self._template.engine, self._template.source)
-        template = self._template
+        is_native = self._options["form"] == "sent"
+        if is_native or isinstance(messages, JsonList):
+            written = _written(messages)
+            rendered = None if written is None else self._render(messages, written, only_plain=True)
+            if rendered is not None:
+                return rendered
+            if not is_native:
+                raise NotPlain
+        _check_messages(messages)
+        kept = [present(message) for message in messages]
+        written = JsonList(chat_json(kept, "messages"))
+        if is_native:
+            check_parts(kept, self._template.engine, self._template.source)
+        rendered = self._render(messages, written, only_plain=False)
+        assert rendered is not None
+        return rendered
+
+    def _render(self, messages: Sequence[Message], written: JsonList, *, only_plain: bool) -> RenderedChat | None:
+        most, template = _MOST.get(), self._template
         try:
             rendering = template.engine.render(
-                written, now=template.now(), before=self._before, most=most, **self._options
+                written.json,
+                now=template.now(),
+                before=self._before,
+                most=most,
+                only_plain=only_plain,
+                **self._options,
             )
         except TemplateLimit as error:
             if most is None:
@@ -295,8 +317,25 @@ class ChatRenderer:
             error.message += _hint(messages)
             error.args = (error.message,)
             raise
+        if rendering is None:
+            return None
         self._before = rendering.after
-        return RenderedChat(History(template, self._options, kept), {"messages": messages, **self._given}, rendering)
+        return RenderedChat(History(template, self._options, written), {"messages": messages, **self._given}, rendering)
+
+
+def _written(messages: Any) -> JsonList | None:
+    """Return messages as JSON, unless they have to be checked first."""
+    try:
+        return messages if isinstance(messages, JsonList) else JsonList(chat_json(list(messages), "messages"))
+    except (InvalidOption, InvalidUnicode, TypeError):
+        return None
+
+
+def _checked(template: Template, messages: bytes, **options: Any) -> Rendering:
+    """Render messages that are checked."""
+    rendering = template.engine.render(messages, now=template.now(), **options)
+    assert rendering is not None
+    return rendering
 
 
 def writes_every_message(
@@ -312,10 +351,8 @@ def writes_every_message(
     template = template_of(settings, None, has_tools)
     specials = [(name, f"<{name.removesuffix('_token')}>") for name in ROLES]
     try:
-        written = chat_json(list(messages), "messages")
-        text = template.engine.render(
-            written, now=template.now(), specials=specials, content_format="auto", form="render"
-        ).text
+        written = json_of(messages, "messages")
+        text = _checked(template, written, specials=specials, content_format="auto", form="render").text
     except InputError:
         return False
     return takes or all(message["content"] in text for message in messages)
@@ -363,7 +400,7 @@ def _check_objects(name: str, values: Sequence[Any]) -> None:
 
 def _check_shared(tools: Any, documents: Any, template_args: Any) -> None:
     for name, values in (("tools", tools), ("documents", documents)):
-        if values is None:
+        if values is None or isinstance(values, JsonList):
             continue
         if not _is_list(values):
             raise InvalidOption(f"{name} is a list of objects", field=name)

@@ -25,32 +25,34 @@ class ChatAnswerOptions(TypedDict):
 
     Attributes:
         content_format: the form of content for the template.
+        literals: what the literal of a special token in a caller's text is, if the request does not say.
         max_items: the most messages.
+        max_model_len: how many ids the model takes.
         most: the steps that the template may take; by default what its budget has.
     """
 
     content_format: ContentFormat
+    literals: Literal["text", "parse"]
     max_items: int
+    max_model_len: int
     most: int | None
 
 
 class ChatAnswers:
-    """What the kernel answers about chats; a caller's literals in them are text.
+    """What the kernel answers about chats.
 
     Args:
         tokenizer: encodes, with the templates and special tokens of ``settings``.
         head: how every answer of a native route begins: the brace and the first fields, each with a comma after it.
-        max_model_len: how many ids the model takes.
     """
 
-    def __init__(self, tokenizer: Codec, settings: Settings, head: bytes, max_model_len: int) -> None:
+    def __init__(self, tokenizer: Codec, settings: Settings, head: bytes) -> None:
         templates = [_template(settings, has_tools=has_tools) for has_tools in (False, True)]
         self._responder = ChatResponder(
             tokenizer,
             *(_source(template, head) for template in templates),
             specials=list(special_tokens(settings).items()),
             reserved=list(RESERVED),
-            max_model_len=max_model_len,
         )
         self._clock = next((each for each in templates if each is not None and each.tells_time), None)
 
@@ -70,7 +72,7 @@ class ChatAnswers:
         Raises:
             StepsSpent: the template needs more steps than it may take.
         """
-        return _soon(self._responder.answer(route, body, reference, now=self._now(), **options))
+        return _soon(self._responder.answer(route, body, reference, self._now(), options))
 
     def render(
         self, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
@@ -81,7 +83,7 @@ class ChatAnswers:
             The ids as JSON, their number, and the members of the body that are not about the chat, as JSON with a comma
             behind each; otherwise as ``answer``, which raises the same.
         """
-        return _soon(self._responder.render(body, reference, now=self._now(), **options))
+        return _soon(self._responder.render(body, reference, self._now(), options))
 
     def _now(self) -> Now | None:
         return None if self._clock is None else self._clock.now()

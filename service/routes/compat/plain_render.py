@@ -37,7 +37,7 @@ class PlainRender(Plain):
 
     def __init__(self, state: State, model: type[GenerationFields], sent_id: str = "") -> None:
         self._current, self._sent_id = state.current, sent_id
-        self._chats = Chats(state.settings)
+        self._chats = Chats(state.settings, state.engines)
         self._parse = parser(model)
         self._framed = lru_cache(MOST_FRAMES)(self._frame)
 
@@ -59,38 +59,36 @@ class PlainRender(Plain):
             return None
 
     def _answer(self, body: bytes, may_take_long: bool) -> Answer | None:
-        state, chats = self._current.state, self._chats
-        loaded, reference = state.registry.default, None
-        if b'"documents"' in body or not chats.takes(loaded, body, may_take_long):
+        if b'"documents"' in body:
             return None
-        options = chats.options(may_take_long)
-        given = loaded.chats.render(body, reference, **options)
-        if isinstance(given, str):
-            reference = given
-            loaded = state.registry.of_model(reference)
-            if not chats.takes(loaded, body, may_take_long):
-                return None
-            given = loaded.chats.render(body, reference, **options)
-        if given is None or isinstance(given, str):
-            return None
-        ids, count, rest = given
-        make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
-        found = make(state.engines, loaded, rest)
+        state = self._current.state
+        found = self._chats.ask_of_model(
+            state.registry,
+            body,
+            may_take_long,
+            lambda loaded, model, options: loaded.chats.render(body, model, **options),
+        )
         if found is None:
             return None
-        frame, own_id = found
+        (ids, count, rest), loaded, _ = found
+        make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
+        framed = make(state.engines, loaded, rest)
+        if framed is None:
+            return None
+        frame, own_id = framed
         return frame.fill(loaded, f"chatcmpl-{self._sent_id or own_id or uuid4().hex}", ids, count)
 
     def _frame(self, engines: Engines, loaded: ServedTokenizer, rest: bytes) -> tuple[Frame, str | None] | None:
         """Return what the answer is but for the ids, and the id of the request that the body has."""
         fields = self._parse(b'{%b"messages":[]}' % rest)
+        choice = getattr(fields, "tool_choice", None)
         if (
             fields.truncate_prompt_tokens is not None
             or fields.return_token_offsets
             or fields.block_hashes is not None
             or fields.echo
-            or getattr(fields, "tool_choice", None) not in (None, "none")
-            or engines.literals(fields.model, loaded.name) == "engine"
+            or isinstance(choice, dict)
+            or (choice not in (None, "none") and getattr(fields, "tools", None) is None)
         ):
             return None
         return generation.frame(engines, loaded, fields), fields.request_id

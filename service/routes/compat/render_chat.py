@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import FastAPI
@@ -18,7 +19,7 @@ from service.routes.compat.variables import Variables
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
-from service.schemas.requests import Example
+from service.schemas.requests import CHAT_LISTS, Example
 from service.state import State
 
 PATH = "/v1/chat/completions/render"
@@ -29,6 +30,8 @@ Choice = Literal["none", "auto", "required"]
 
 class VllmRenderChatRequest(GenerationFields):
     """A request for a chat completion. Fields that are not named here are ignored."""
+
+    LISTS = CHAT_LISTS
 
     messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
@@ -106,7 +109,7 @@ def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str 
 
 def _check_tools(body: VllmRenderChatRequest) -> None:
     """Refuse a choice among tools that are not there."""
-    if body.tools == []:
+    if body.tools is not None and not body.tools:
         raise ServiceError("invalid_value", "send at least one tool, or leave tools out", "tools")
     choice = body.tool_choice
     if choice in (None, "none"):
@@ -119,7 +122,7 @@ def _check_tools(body: VllmRenderChatRequest) -> None:
             raise ServiceError("invalid_option", f"no tool is named {quote(name)}", "tool_choice")
 
 
-def _documents(documents: list[Object] | None) -> list[Object] | None:
+def _documents(documents: Sequence[Object] | None) -> Sequence[Object] | None:
     for at, document in enumerate(documents or ()):
         for name in document:
             text_of(document, name, f"documents[{at}]")

@@ -12,7 +12,7 @@ from service.errors import ServiceError, from_core
 from service.registry.served import ServedTokenizer
 from service.routes.texts import Ids
 from service.schemas.fields import Object
-from tokenizer_core import EncodedChat, TokdError, continue_ids
+from tokenizer_core import EncodedChat, JsonList, TokdError, continue_ids
 
 FIELD = "required_prefix_token_ids"
 
@@ -30,6 +30,8 @@ def given(chat: Sequence[Object], field: Sequence[int] | None) -> tuple[Sequence
     """
     if field is not None:
         return field, FIELD
+    if isinstance(chat, JsonList) and b"token_ids" not in chat.json and b"\\u" not in chat.json:
+        return [], FIELD
     for at, message in reversed(list(enumerate(chat))):
         if all(name in message for name in _IDS_OF_A_MESSAGE):
             found: list[int] = []

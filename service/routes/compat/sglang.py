@@ -21,7 +21,7 @@ from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import Id, Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
-from service.schemas.requests import INLINE_ITEMS, Example, RequestBody
+from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
 from service.state import State
 
 DEFAULT_MODEL = "default"
@@ -32,6 +32,8 @@ _MODEL = Field(DEFAULT_MODEL, description="A model of the settings, a name, hash
 
 class SglangTokenizeRequest(RequestBody):
     """Prompts to encode. Fields that are not named here are ignored."""
+
+    LISTS = CHAT_LISTS
 
     model: str = _MODEL
     prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,9 +24,9 @@ from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
 from service.schemas.narrowing import list_of, narrow
-from service.schemas.requests import INLINE_SHAPED, Example, RequestBody
+from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
 from service.state import State
-from tokenizer_core import EncodedChat, MessageForm
+from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -34,6 +36,8 @@ _ALPHABET = {byte: 0x100 + place for place, byte in enumerate(_OTHERS)}
 
 class VllmTokenizeRequest(RequestBody):
     """A prompt to encode. Fields that are not named here are ignored."""
+
+    LISTS = CHAT_LISTS
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
@@ -148,7 +152,7 @@ class ChatFields(Protocol):
     @property
     def model(self) -> str | None: ...
     @property
-    def tools(self) -> list[Object] | None: ...
+    def tools(self) -> Sequence[Object] | None: ...
     @property
     def add_generation_prompt(self) -> bool | None: ...
     @property
@@ -159,11 +163,11 @@ def encode_chat(
     state: State,
     loaded: ServedTokenizer,
     body: ChatFields,
-    chat: list[Object],
+    chat: Sequence[Object],
     variables: Variables,
     *,
     form: MessageForm,
-    documents: list[Object] | None = None,
+    documents: Sequence[Object] | None = None,
 ) -> EncodedChat:
     """Encode a chat; unlike in vLLM, nothing that its fields hold becomes a control token, unless a setting says so.
 
@@ -171,21 +175,25 @@ def encode_chat(
         those of chats, at the fields of the request
     """
     begins, continues = body.add_generation_prompt, bool(body.continue_final_message)
+    encode = partial(
+        chats.encode_one,
+        loaded,
+        path="messages",
+        settings=state.settings,
+        args_field=FIELD,
+        literals=state.engines.literals(body.model, loaded.name),
+        form=form,
+        documents=documents,
+        add_generation_prompt=not continues if begins is None else begins,
+        continue_final_message=continues,
+        template_args=variables.values,
+    )
+    if isinstance(chat, JsonList):
+        # What is wrong is met again where the chat is checked, which knows its place.
+        with suppress(NotPlain, ServiceError):
+            return encode(chat, tools=body.tools)
     try:
-        return chats.encode_one(
-            loaded,
-            vllm_messages.read(chat),
-            "messages",
-            state.settings,
-            args_field=FIELD,
-            literals=state.engines.literals(body.model, loaded.name),
-            form=form,
-            tools=vllm_messages.read_tools(body.tools),
-            documents=documents,
-            add_generation_prompt=not continues if begins is None else begins,
-            continue_final_message=continues,
-            template_args=variables.values,
-        )
+        return encode(vllm_messages.read(chat), tools=vllm_messages.read_tools(body.tools))
     except ServiceError as error:
         error.path = variables.sent(vllm_messages.sent(error.path, chat)) if error.path else error.path
         raise
@@ -202,10 +210,10 @@ def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None, end: i
     return np.concatenate((before, ids, after)), spans
 
 
-def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: list[Object]) -> Ids:
+def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: Sequence[Object]) -> Ids:
     variables = Variables(body.chat_template_kwargs)
 
-    def encode(messages: list[Object], options: ChatFields) -> EncodedChat:
+    def encode(messages: Sequence[Object], options: ChatFields) -> EncodedChat:
         return encode_chat(state, loaded, options, messages, variables, form="tokenize")
 
     whole = encode(chat, body)
@@ -214,7 +222,7 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
         return framed(loaded, whole.ids)[0] if body.add_special_tokens else whole.ids
     prefix = prompts.ids_of(loaded, given, place)
     closed = body.model_copy(update={"add_generation_prompt": False, "continue_final_message": False})
-    past = encode(list(required_prefix.history(chat)), closed)
+    past = encode(required_prefix.history(chat), closed)
     ids = required_prefix.continued(loaded, prefix, past, whole)
     # What the tokenizer puts before a text, the prefix has.
     behind = np.array(loaded.tokenizer.config.suffix_ids if body.add_special_tokens else (), np.uint32)

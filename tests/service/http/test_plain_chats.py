@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel, create_model
 
 from service.errors import ServiceError
+from service.http.json_body import Parse, parser
 from service.http.plain_chats import PlainTextsOrChats, PlainTokenize
+from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.routes.compat import vllm
@@ -23,6 +26,8 @@ from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render_chat
 from service.routes.count import count
 from service.routes.encode import encode
+from service.schemas.fields import Object
+from service.schemas.narrowing import list_of, narrow
 from service.state import Current, State
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, call, tokenizer
 from tests.core.chat.test_forging import attacks, chats
@@ -42,56 +47,73 @@ SOME = (
     "Reka-Edge",
 )
 
-Both = Callable[[str, str, bytes], tuple[tuple[bytes, int] | None, tuple[bytes, int] | str]]
+Both = Callable[[str, str, bytes], tuple[tuple[bytes, int] | None, tuple[Any, ...]]]
+Modelled = list[Callable[[bytes], Answer]]
 
 
-@pytest.fixture(scope="module")
-def both(make_client: MakeClient) -> Both:
-    """Ask the kernel and the models, which answer bytes with the number of ids, or an error by its code."""
-    state = state_of(make_client())
+def parser_of_values(model: type[BaseModel]) -> Parse:
+    """Return the parser that makes Python's values of lists too."""
+    return parser(create_model(model.__name__, __base__=model, LISTS=(ClassVar[tuple[str, ...]], ())))
+
+
+def answered(ask: Callable[[], Answer]) -> tuple[Any, ...]:
+    """Return an answer's bytes and number of ids, or its error."""
+    try:
+        answer = ask()
+    except ServiceError as error:
+        return error.code, error.path, error.detail, error.members
+    return b"".join(map(bytes, answer.blocks)), answer.tokens
+
+
+@pytest.fixture(scope="module", params=["text", "engine"])
+def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
+    """Ask the kernel, and the models of which lists stay JSON and of which they become values; these must agree."""
+    state = state_of(make_client(literals=("*=engine",) if request.param == "engine" else ()))
 
     @cache
-    def routes(template: str) -> dict[str, tuple[Any, Callable[[bytes], Any]]]:
+    def routes(template: str) -> dict[str, tuple[Any, Modelled]]:
         loaded = ServedTokenizer(tokenizer(template), template)
         registry = cast(Registry, SimpleNamespace(default=loaded, get=lambda _: loaded, of_model=lambda _: loaded))
         own: State = replace(state, registry=registry, current=Current())
         own.current.state = own
         limits = own.settings
-        parse_encode = own.requests.to_encode.model_validate_json
-        parse_count = own.requests.to_count.model_validate_json
-        parse_tokenize = vllm.VllmTokenizeRequest.model_validate_json
-        parse_render = VllmRenderChatRequest.model_validate_json
+        several = list_of(Object, limits.max_items)
+        tokenize, render = (
+            narrow(model, messages=type_)
+            for model, type_ in ((vllm.VllmTokenizeRequest, several | None), (VllmRenderChatRequest, several))
+        )
+
+        def modelled(model: type[BaseModel], answer: Callable[[State, Any], Answer]) -> Modelled:
+            ways = parser(model), parser_of_values(model)
+            return [lambda body, parse=parse: answer(own, parse(body)) for parse in ways]
+
         return {
             RENDER: (
-                PlainRender(own, VllmRenderChatRequest, "an-id"),
-                lambda body: vllm_render_chat(own, parse_render(body), "an-id"),
+                PlainRender(own, render, "an-id"),
+                modelled(render, lambda state, body: vllm_render_chat(state, body, "an-id")),
             ),
             "/encode": (
                 PlainTextsOrChats("encode", lambda: registry, limits, 1),
-                lambda body: encode(own, parse_encode(body)),
+                modelled(own.requests.to_encode, encode),
             ),
             "/count": (
                 PlainTextsOrChats("count", lambda: registry, limits, 1),
-                lambda body: count(own, parse_count(body)),
+                modelled(own.requests.to_count, count),
             ),
             "/tokenize": (
                 PlainTokenize(lambda: registry, limits, own.engines),
-                lambda body: vllm.tokenize(own, parse_tokenize(body)),
+                modelled(tokenize, vllm.tokenize),
             ),
         }
 
-    def ask(path: str, template: str, body: bytes) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | str]:
+    def ask(path: str, template: str, body: bytes) -> tuple[tuple[bytes, int] | None, tuple[Any, ...]]:
         plain, modelled = routes(template)[path]
         taken = plain.answer(body, may_take_long=True)
         fast = None if taken is None else (b"".join(map(bytes, taken.blocks)), taken.tokens)
         assert taken is None or [name for name, _ in taken.headers] == [b"tokd-fingerprint"]
-        try:
-            answer = modelled(body)
-        except ServiceError as error:
-            return fast, error.code
-        except ValueError:
-            return fast, "invalid"
-        return fast, (b"".join(map(bytes, answer.blocks)), answer.tokens)
+        of_json, of_values = (answered(lambda way=way: way(body)) for way in modelled)
+        assert of_json == of_values, (path, template, body)
+        return fast, of_values
 
     return ask
 
@@ -122,7 +144,7 @@ def test_the_kernel_renders_real_templates_as_the_models_do(both: Both, template
                 if not is_taken and name in PLAIN:
                     # All that it leaves of plain chats is what the models refuse, and what vLLM would.
                     _, modelled = both(path, template, json.dumps(body).encode())
-                    assert isinstance(modelled, str) or (
+                    assert len(modelled) > 2 or (
                         path in ("/tokenize", RENDER) and (name == "tool call" or tools == [])
                     ), body
     # This one wants a variable of its own, so the models refuse all.
@@ -193,8 +215,12 @@ _PLAIN_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "template_args": st.dictionaries(st.sampled_from(["enable_thinking", "x", "reasoning_effort"]), _VALUE),
     "chat_template_kwargs": st.dictionaries(st.sampled_from(["enable_thinking", "x"]), _VALUE),
     "add_special_tokens": st.just(False),
-    "special_tokens": st.just("text"),
-    "return": st.lists(st.sampled_from(["ids", "count"]), max_size=2),
+    "special_tokens": st.sampled_from(["text", "text", "reject"]),
+    "return": st.one_of(
+        st.lists(st.sampled_from(["ids", "count"]), max_size=2),
+        st.just(["spans", "labels", "assistant_mask", "message_index", "reserved_literals"]),
+    ),
+    "unused": st.sampled_from(["refuse", "report"]),
     "tokenizer": st.none(),
     "model": st.one_of(st.none(), st.just("m")),
     "return_token_strs": st.one_of(st.just(False), st.none()),
@@ -233,9 +259,7 @@ _OF_ROUTE = {
         "documents",
         "add_generation_prompt",
         "template_args",
-        "special_tokens",
-        "return",
-        "tokenizer",
+        *("special_tokens", "return", "tokenizer", "unused"),
     ),
     "/count": ("tools", "documents", "add_generation_prompt", "template_args", "continue_final_message"),
     "/tokenize": ("tools", "add_generation_prompt", "chat_template_kwargs", "model", "return_token_strs"),
@@ -254,6 +278,8 @@ def _asked(draw: Any) -> tuple[str, str, bytes]:
     fields: dict[str, Any] = {"messages": draw(st.lists(_MESSAGE, min_size=1, max_size=4))}
     if is_odd and draw(st.booleans()):
         fields["messages"].insert(draw(st.integers(0, 4)), draw(st.one_of(_ODD_MESSAGE, _VALUE)))
+    if path in ("/encode", "/count") and draw(st.integers(0, 9)) == 0:
+        fields["messages"] = [fields["messages"], draw(st.lists(_MESSAGE, max_size=2))]
     for name in draw(st.lists(st.sampled_from(_OF_ROUTE[path]), max_size=2, unique=True)):
         fields[name] = draw(_PLAIN_FIELDS[name])
     if path == RENDER and draw(st.booleans()):
@@ -314,16 +340,11 @@ def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
             assert answer.content == bytes(found[1]), path
 
 
-def test_literals_that_the_server_reads_otherwise_are_left_to_the_models(make_client: MakeClient) -> None:
-    """What literals become is decided by two settings, which the kernel's answers do not know."""
+def test_literals_that_the_server_refuses_are_left_to_the_models(make_client: MakeClient) -> None:
     body = json.dumps({"messages": [{"role": "user", "content": "the <|eos|>"}]}).encode()
-    for chosen, paths in (
-        ({"chat_literals": "reject"}, ROUTES),
-        ({"literals": ("framed=engine",)}, ("/tokenize", RENDER)),
-    ):
-        app = cast(Any, make_client(**chosen).app)
-        for path in paths:
-            assert app._hot[path].json.plain.answer(body, may_take_long=True) is None
+    app = cast(Any, make_client(chat_literals="reject").app)
+    for path in ROUTES:
+        assert app._hot[path].json.plain.answer(body, may_take_long=True) is None
 
 
 def test_a_chat_that_takes_many_steps_leaves_the_event_loop(make_client: MakeClient) -> None:

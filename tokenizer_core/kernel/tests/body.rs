@@ -6,8 +6,9 @@ use crate::common;
 use proptest::prelude::*;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::Pipeline;
+use tokd_kernel::json::check::Objects;
 use tokd_kernel::json::string::write_string;
-use tokd_kernel::requests::{IdsLimits, IdsRequest, Route, TextRequest};
+use tokd_kernel::requests::{CutOut, IdsLimits, IdsRequest, Parts, Route, TextRequest};
 
 const LIMITS: IdsLimits = IdsLimits { ids: 4, rows: 2, values: 23 };
 
@@ -147,5 +148,60 @@ proptest! {
         let answer = texts(Route::Encode, &body).unwrap();
         let ids = serde_json::to_string(&expected).unwrap();
         prop_assert_eq!(answer, format!("{{\"ids\":{ids},\"count\":{}}}", expected.len()));
+    }
+}
+
+#[test]
+fn lists_of_objects_are_cut_out_and_leave_as_many_empty_ones() {
+    let names = ["messages", "tools", "documents"].map(str::to_owned);
+    let body = r#" {"a":[{"b":1}], "messages" :[ {"b":"]\n"} , {} ],"tools":[[{"c":[[]]}],[]],"documents":[]}"#;
+    let parts = Parts::of(body.as_bytes(), &names).unwrap();
+    assert_eq!(parts.rest, r#" {"a":[{"b":1}], "messages" :[{},{}],"tools":[[{}],[]],"documents":[]}"#);
+    let list = |json, ends: &[usize]| Objects { json, ends: ends.to_vec() };
+    let messages = CutOut::One(list(r#"[ {"b":"]\n"} , {} ]"#, &[13, 18]));
+    let tools = CutOut::Many(vec![list(r#"[{"c":[[]]}]"#, &[11]), list("[]", &[])]);
+    let documents = CutOut::One(list("[]", &[]));
+    assert_eq!(parts.lists, [("messages", messages), ("tools", tools), ("documents", documents)]);
+}
+
+#[test]
+fn what_a_reader_may_refuse_is_not_cut_out() {
+    let is_cut = |list: &str| {
+        let body = format!(r#"{{"messages":{list}}}"#);
+        Parts::of(body.as_bytes(), &["messages".to_owned()]).is_some_and(|parts| !parts.lists.is_empty())
+    };
+    let value = |value: &str| is_cut(&format!(r#"[{{"a":{value}}}]"#));
+    for right in ["1", "-0", "1.5e-7", "0.0", r#""\u00e9\ud83d\ude42""#, "[1, {}, null]", "true", "false"] {
+        assert!(value(right), "{right}");
+    }
+    let (deep, long) = (format!("{}{}", "[".repeat(99), "]".repeat(99)), "1".repeat(300));
+    for wrong in [
+        "",
+        "nul",
+        "NaN",
+        "-",
+        "01",
+        "1.",
+        ".5",
+        "1e",
+        "1e999",
+        "+1",
+        r#""\ud800""#,
+        r#""\x""#,
+        "\"\n\"",
+        "[1,]",
+        "[1",
+        "{\"b\"}",
+        "{b:1}",
+        "{\"b\":1,}",
+        "[}",
+        "Infinity",
+        &deep,
+        &long,
+    ] {
+        assert!(!value(wrong), "{wrong}");
+    }
+    for wrong in ["[1]", "[{},1]", "[[{}],{}]", "[[[]]]", "null", "{}", "[{}", "[{}],\"messages\":[{}]"] {
+        assert!(!is_cut(wrong), "{wrong}");
     }
 }

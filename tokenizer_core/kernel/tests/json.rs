@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tokd_kernel::json::numbers::{write_ids, write_spans};
+use tokd_kernel::json::scan::{Place, Scanner};
 use tokd_kernel::json::string::write_string;
-use tokd_kernel::requests::scan::{Place, Scanner};
 
 /// Texts of several windows of 64 bytes, with much or little in them that has an escape.
 fn texts() -> impl Strategy<Value = String> {

@@ -11,8 +11,7 @@ use super::raise::{invalid_option, run, run_on};
 use super::responder::{Outcome, other_tokenizer, outcome};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
-use crate::requests::{Answer, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
-use crate::template::{Clock, ContentFormat};
+use crate::requests::{Answer, ChatOptions, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
 
 /// A template and the beginning of its answers.
 type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
@@ -26,61 +25,61 @@ pub struct PyChatResponder {
     settings: ChatSettings,
 }
 
+/// See `tokenizer_core.chat.responding.ChatAnswerOptions`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Options {
+    content_format: String,
+    literals: String,
+    max_items: usize,
+    max_model_len: usize,
+    most: Option<u64>,
+}
+
 #[pymethods]
 impl PyChatResponder {
     #[new]
-    #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved, max_model_len))]
+    #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved))]
     fn new(
         tokenizer: &PyCodec,
         without_tools: Source,
         with_tools: Source,
         specials: Vec<(String, String)>,
         reserved: Vec<String>,
-        max_model_len: usize,
     ) -> PyResult<Self> {
-        let settings = ChatSettings { specials, reserved, max_model_len };
+        let settings = ChatSettings { specials, reserved };
         Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), without_tools, with_tools, settings })
     }
 
-    #[pyo3(signature = (route, body, reference, *, now=None, content_format, max_items, most))]
-    #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn answer(
         &self,
         route: &str,
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        content_format: &str,
-        max_items: usize,
-        most: Option<u64>,
+        options: Options,
     ) -> PyResult<Outcome> {
-        let py = body.py();
         let route = match route {
             "encode" => ChatRoute::Encode,
             "count" => ChatRoute::Count,
             "tokenize" => ChatRoute::Tokenize,
             other => {
                 let message = format!("route is \"encode\", \"count\" or \"tokenize\", not {other:?}");
-                return Err(invalid_option(py, message, "route"));
+                return Err(invalid_option(body.py(), message, "route"));
             }
         };
-        let format = content_format_of(py, content_format)?;
-        Ok(self.ask(route, body, reference, &clock_of(now), format, max_items, most))
+        self.ask(route, body, reference, now, options)
     }
 
-    #[pyo3(signature = (body, reference, *, now=None, content_format, max_items, most))]
     fn render<'py>(
         &self,
         body: &Bound<'py, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        content_format: &str,
-        max_items: usize,
-        most: Option<u64>,
+        options: Options,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = body.py();
-        let format = content_format_of(py, content_format)?;
-        match self.ask(ChatRoute::Render, body, reference, &clock_of(now), format, max_items, most) {
+        match self.ask(ChatRoute::Render, body, reference, now, options)? {
             Outcome::Answered(Answer { json, tokens, rest }) => {
                 (PyBytes::new(py, &json), tokens, PyBytes::new(py, rest.as_bytes())).into_bound_py_any(py)
             }
@@ -90,20 +89,24 @@ impl PyChatResponder {
 }
 
 impl PyChatResponder {
-    #[expect(clippy::too_many_arguments, reason = "those of both methods")]
     fn ask(
         &self,
         route: ChatRoute,
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
-        clock: &Clock,
-        format: ContentFormat,
-        max_items: usize,
-        most: Option<u64>,
-    ) -> Outcome {
-        let (py, body) = (body.py(), body.as_bytes());
+        now: Option<Now>,
+        given: Options,
+    ) -> PyResult<Outcome> {
+        let (py, body, clock) = (body.py(), body.as_bytes(), clock_of(now));
+        let options = ChatOptions {
+            content_format: content_format_of(py, &given.content_format)?,
+            parses: given.literals == "parse",
+            max_items: given.max_items,
+            most: given.most,
+            max_model_len: given.max_model_len,
+        };
         let work = || {
-            let Some(request) = ChatRequest::read(body, route, format, max_items) else {
+            let Some(request) = ChatRequest::read(body, route, &options) else {
                 return Ok(Outcome::Unhandled);
             };
             if let Some(other) = other_tokenizer(request.tokenizer(), reference) {
@@ -112,13 +115,18 @@ impl PyChatResponder {
             let source = if request.has_tools() { &self.with_tools } else { &self.without_tools };
             let Some((template, head)) = source else { return Ok(Outcome::Unhandled) };
             let renderer = Renderer { template: template.get().template(), head };
-            Ok(match request.answer(&self.pipeline, renderer, &self.settings, clock, most) {
+            Ok(match request.answer(&self.pipeline, renderer, &self.settings, &options, &clock) {
                 ChatOutcome::Answered(answer) => Outcome::Answered(answer),
                 ChatOutcome::TakesLong => Outcome::TakesLong,
                 ChatOutcome::Unhandled => Outcome::Unhandled,
             })
         };
         // Without a bound a small chat may take as long as a large one, if its template is a bomb.
-        outcome(if most.is_none() { run(py, usize::MAX, work) } else { run_on(py, &self.pipeline, body.len(), work) })
+        let done = if options.most.is_none() {
+            run(py, usize::MAX, work)
+        } else {
+            run_on(py, &self.pipeline, body.len(), work)
+        };
+        Ok(outcome(done))
     }
 }

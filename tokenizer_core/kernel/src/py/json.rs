@@ -8,9 +8,10 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, Py
 use super::raise::{exception, invalid_option, run};
 use super::text::kept;
 use crate::error::Error;
+use crate::json::check;
 use crate::json::shape::Shape;
 use crate::json::string::write_string;
-use crate::template::plain::BESIDE;
+use crate::requests::{CutOut, Parts};
 
 /// Values nested deeper than this are refused: no JSON of a chat is, and the stack is not endless.
 const MAX_DEPTH: usize = 100;
@@ -37,22 +38,33 @@ pub fn count_json(py: Python<'_>, text: &[u8]) -> PyResult<(usize, usize, usize,
     Ok((shape.commas, shape.lists, shape.objects, shape.fields, shape.strings, shape.depth))
 }
 
+/// A list as JSON, and where each of its objects ends.
+type Objects<'py> = (Bound<'py, PyBytes>, Vec<usize>);
+
 /// See `_kernel.pyi`.
 #[pyfunction]
-pub fn plain_messages_json<'py>(messages: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
-    let list = messages.cast_exact::<PyList>().ok().filter(|list| !list.is_empty())?;
-    list.iter().all(|message| is_plain(&message)).then_some(())?;
-    chat_json(messages, "messages").ok()
+pub fn cut_out_lists<'py>(
+    body: &Bound<'py, PyBytes>,
+    names: Vec<String>,
+) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
+    let (py, body) = (body.py(), body.as_bytes());
+    let cut = run(py, body.len(), || Ok(Parts::of(body, &names))).map_err(|error| exception(py, &error, None))?;
+    let Some(parts) = cut else { return Ok(None) };
+    let objects = |list: check::Objects<'_>| -> Objects<'py> { (PyBytes::new(py, list.json.as_bytes()), list.ends) };
+    let lists = PyDict::new(py);
+    for (name, list) in parts.lists {
+        match list {
+            CutOut::One(list) => lists.set_item(name, objects(list))?,
+            CutOut::Many(all) => lists.set_item(name, all.into_iter().map(objects).collect::<Vec<_>>())?,
+        }
+    }
+    Ok(Some((PyBytes::new(py, parts.rest.as_bytes()), lists)))
 }
 
-/// Whether a message is an object whose content is a string, or nothing, with no media beside it.
-fn is_plain(message: &Bound<'_, PyAny>) -> bool {
-    let Ok(fields) = message.cast_exact::<PyDict>() else { return false };
-    fields.iter().all(|(key, value)| match key.cast::<PyString>().map(|key| key.to_str()) {
-        Ok(Ok("content")) => value.is_none() || value.is_instance_of::<PyString>(),
-        Ok(Ok(key)) => !BESIDE.contains(&key),
-        _ => false,
-    })
+/// See `_kernel.pyi`.
+#[pyfunction]
+pub fn ends_of_objects(json: &[u8]) -> Option<Vec<usize>> {
+    Some(check::Objects::of(json)?.ends)
 }
 
 enum Part<'f, 'py> {

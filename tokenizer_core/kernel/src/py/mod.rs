@@ -73,7 +73,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(json::count_json, module)?)?;
-    module.add_function(wrap_pyfunction!(json::plain_messages_json, module)?)?;
+    module.add_function(wrap_pyfunction!(json::cut_out_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(json::ends_of_objects, module)?)?;
     module.add("MEDIA", PyTuple::new(module.py(), crate::template::plain::MEDIA)?)?;
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;

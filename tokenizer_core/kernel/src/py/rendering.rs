@@ -54,6 +54,11 @@ impl PyRendering {
     }
 
     #[getter]
+    fn writes_all(&self) -> bool {
+        self.0.writes_all
+    }
+
+    #[getter]
     fn after(&self) -> (u32, u64) {
         (self.0.after.chats, self.0.after.left)
     }
@@ -64,9 +69,10 @@ impl PyRendering {
         if text.is_ascii() {
             return 2 * text.len();
         }
-        let in_python = match text.chars().max().unwrap_or_default() {
-            ..='\u{FF}' => text.chars().count(),
-            ..='\u{FFFF}' => 2 * text.chars().count(),
+        // The first byte of a character tells how far it is.
+        let in_python = match text.bytes().max().unwrap_or_default() {
+            ..0xC4 => text.chars().count(),
+            0xC4..0xF0 => 2 * text.chars().count(),
             _ => 4 * text.chars().count(),
         };
         text.len() + in_python

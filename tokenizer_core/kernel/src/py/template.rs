@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use super::raise::{exception, invalid_option, run};
 use super::rendering::PyRendering;
 use crate::error::{Code, Error};
-use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Template};
+use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Sent, Template};
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatTemplate", module = "tokenizer_core._kernel", frozen)]
@@ -72,7 +72,7 @@ impl PyTemplate {
     #[pyo3(signature = (
         messages, *, now=None, specials=Vec::new(), tools=None, documents=None, arguments=None,
         add_generation_prompt=false, continue_final_message=None, content_format="sent", form="sent",
-        before=(0, 0), most=None
+        before=(0, 0), most=None, only_plain=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn render(
@@ -90,7 +90,8 @@ impl PyTemplate {
         form: &str,
         before: (u32, u64),
         most: Option<u64>,
-    ) -> PyResult<PyRendering> {
+        only_plain: bool,
+    ) -> PyResult<Option<PyRendering>> {
         let clock = clock_of(now);
         let specials = specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         let text = |json| simdutf8::basic::from_utf8(json).map_err(|_| not_utf8(py));
@@ -107,11 +108,16 @@ impl PyTemplate {
             form: form_of(py, form)?,
             most,
             before: Before { chats: before.0, left: before.1 },
+            sent: if only_plain { Sent::Raw } else { Sent::Checked },
             ..Chat::default()
         };
-        let render = || self.0.render(&chat, &clock).map_err(|failure| error(*failure, false));
+        let render = || match self.0.render(&chat, &clock) {
+            Ok(rendering) => Ok(Some(PyRendering(rendering))),
+            Err(failure) if only_plain && failure.kind == Kind::NotPlain => Ok(None),
+            Err(failure) => Err(error(*failure, false)),
+        };
         // A small chat may take as long as a large one, if its template is a bomb.
-        run(py, usize::MAX, render).map(PyRendering).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))
     }
 }
 
@@ -162,7 +168,7 @@ fn error(failure: Failure, compiling: bool) -> Error {
         Kind::Limit if compiling => (Code::TemplateFailed, format!("the chat template does not compile: {message}")),
         Kind::Limit => (Code::TemplateLimit, format!("the chat template{aside} {message}")),
         Kind::Untrackable => (Code::TemplateUntrackable, format!("the chat template{aside} {message}")),
-        Kind::Input => (Code::InvalidOption, message.clone()),
+        Kind::Input | Kind::NotPlain => (Code::InvalidOption, message.clone()),
     };
     let message = message.chars().take(600).collect::<String>();
     let error = Error::new(code, message);

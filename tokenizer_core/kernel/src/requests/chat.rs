@@ -2,12 +2,14 @@
 
 use super::Answer;
 use super::answer::write_field;
-use super::scan::{Scanner, Seen};
 use super::text::{ReturnField, read_fields};
 use super::vllm_variables::VllmVariables;
+use crate::added_tokens::SpecialPolicy;
 use crate::capacity::for_ids;
-use crate::encode::Pipeline;
+use crate::encode::{EncodeOptions, Pipeline};
 use crate::json::numbers::{write_ids, write_number};
+use crate::json::scan::{Scanner, Seen};
+use crate::output::Sink;
 use crate::output::count::Count;
 use crate::template::plain::{Plain, is_empty, not_plain};
 use crate::template::{Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Sent, Template};
@@ -31,6 +33,8 @@ pub struct ChatRequest<'a> {
     route: ChatRoute,
     chat: Chat<'a>,
     tokenizer: Option<&'a str>,
+    /// Whether the literal of a special token in the caller's text is the token.
+    parses: bool,
     fields: Vec<ReturnField>,
     variables: VllmVariables<'a>,
     /// Members that are not read here, each with a comma behind it.
@@ -64,13 +68,26 @@ pub struct ChatSettings {
     pub specials: Vec<(String, String)>,
     /// Names that no variable may have.
     pub reserved: Vec<String>,
+}
+
+/// What a server's settings say about a chat.
+#[derive(Debug, Clone, Copy)]
+pub struct ChatOptions {
+    /// The form of content for the template.
+    pub content_format: ContentFormat,
+    /// Whether the literals of special tokens in the caller's text are the tokens, if the request does not say.
+    pub parses: bool,
+    /// The most messages.
+    pub max_items: usize,
+    /// The steps that the template may take.
+    pub most: Option<u64>,
     /// How many ids the model takes.
     pub max_model_len: usize,
 }
 
 impl<'a> ChatRequest<'a> {
-    /// Read a body with at most `max_items` messages; `None` if the service has to handle it.
-    pub fn read(body: &'a [u8], route: ChatRoute, format: ContentFormat, max_items: usize) -> Option<Self> {
+    /// Read a body; `None` if the service has to handle it.
+    pub fn read(body: &'a [u8], route: ChatRoute, options: &ChatOptions) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
         let is_vllm = matches!(route, ChatRoute::Tokenize | ChatRoute::Render);
         let form = match route {
@@ -84,10 +101,12 @@ impl<'a> ChatRequest<'a> {
                 sent: Sent::Raw,
                 form,
                 add_generation_prompt: is_vllm,
-                content_format: format,
+                content_format: options.content_format,
+                most: options.most,
                 ..Chat::default()
             },
             tokenizer: None,
+            parses: options.parses,
             fields: vec![ReturnField::Ids, ReturnField::Count],
             variables: VllmVariables::default(),
             rest: String::new(),
@@ -98,10 +117,14 @@ impl<'a> ChatRequest<'a> {
                 "messages" => {
                     let messages = scanner.skip()?;
                     request.chat.messages = messages.json;
-                    (messages.items <= max_items).then_some(0)?
+                    (messages.items <= options.max_items).then_some(0)?
                 }
                 "tools" => {
                     request.chat.tools = scanner.skip_or_null()?;
+                    if route == ChatRoute::Render && request.chat.tools.is_some() {
+                        // Some of the members that are kept go with tools, whatever these are.
+                        request.keep(key, "[{}]");
+                    }
                     1
                 }
                 _ if is_vllm => request.read_of_vllm(scanner, key)?,
@@ -132,7 +155,10 @@ impl<'a> ChatRequest<'a> {
                 Some(5)
             }
             "add_special_tokens" => (!scanner.boolean()?).then_some(6),
-            "special_tokens" => (scanner.plain_string()? == "text").then_some(7),
+            "special_tokens" => {
+                self.parses = false;
+                (scanner.plain_string()? == "text").then_some(7)
+            }
             "unused" => (scanner.plain_string()? == "refuse").then_some(8),
             "documents" => {
                 chat.documents = scanner.skip_or_null()?;
@@ -202,32 +228,26 @@ impl<'a> ChatRequest<'a> {
         self.chat.tools.is_some()
     }
 
-    /// Answer within so many steps of the template, or leave it to the service.
+    /// Answer, or leave it to the service.
     pub fn answer(
         self,
         pipeline: &Pipeline,
         renderer: Renderer<'_>,
         settings: &ChatSettings,
+        options: &ChatOptions,
         clock: &Clock,
-        most: Option<u64>,
     ) -> ChatOutcome {
-        match self.rendered(renderer.template, settings, clock, most) {
-            Ok(plain) => match self.written(&plain, pipeline, renderer.head, settings) {
+        match self.rendered(renderer.template, settings, clock) {
+            Ok(plain) => match self.written(&plain, pipeline, renderer.head, options.max_model_len) {
                 Some(answer) => ChatOutcome::Answered(answer),
                 None => ChatOutcome::Unhandled,
             },
-            Err(failure) if failure.kind == Kind::Limit && most.is_some() => ChatOutcome::TakesLong,
+            Err(failure) if failure.kind == Kind::Limit && options.most.is_some() => ChatOutcome::TakesLong,
             Err(_) => ChatOutcome::Unhandled,
         }
     }
 
-    fn rendered(
-        &self,
-        template: &Template,
-        settings: &ChatSettings,
-        clock: &Clock,
-        most: Option<u64>,
-    ) -> Result<Plain, Box<Failure>> {
+    fn rendered(&self, template: &Template, settings: &ChatSettings, clock: &Clock) -> Result<Plain, Box<Failure>> {
         let variables = match self.route {
             // An empty list of tools is refused there.
             ChatRoute::Render if self.chat.tools.is_some_and(is_empty) => return Err(not_plain()),
@@ -239,22 +259,21 @@ impl<'a> ChatRequest<'a> {
         chat.arguments = chat.arguments.or(variables.as_deref());
         chat.specials = settings.specials.iter().map(|(name, literal)| (name.as_str(), literal.as_str())).collect();
         chat.reserved = &settings.reserved;
-        chat.most = most;
         template.render_plain(&chat, clock)
     }
 
-    fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], settings: &ChatSettings) -> Option<Answer> {
-        let Self { route, fields, rest, .. } = self;
+    fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], max_model_len: usize) -> Option<Answer> {
+        let Self { route, parses, fields, rest, .. } = self;
         let mut json = head.to_vec();
         if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
             let mut count = Count::default();
-            pipeline.encode_chat(&plain.text, &plain.caller, false, &mut count).ok()?;
+            encode(pipeline, plain, parses, &mut count)?;
             write_field("count", &mut json, |json| write_number(count.0, json));
             json.push(b'}');
             return Some(Answer { json, tokens: count.0, rest });
         }
         let mut ids = for_ids(plain.text.len());
-        pipeline.encode_chat(&plain.text, &plain.caller, false, &mut ids).ok()?;
+        encode(pipeline, plain, parses, &mut ids)?;
         match route {
             ChatRoute::Render => {
                 json.clear();
@@ -265,7 +284,7 @@ impl<'a> ChatRequest<'a> {
                 json.push(b'{');
                 write_field("count", &mut json, |json| write_number(ids.len(), json));
                 json.push(b',');
-                write_field("max_model_len", &mut json, |json| write_number(settings.max_model_len, json));
+                write_field("max_model_len", &mut json, |json| write_number(max_model_len, json));
                 json.push(b',');
                 write_field("tokens", &mut json, |json| write_ids(&ids, json));
                 json.extend_from_slice(b",\"token_strs\":null}");
@@ -284,6 +303,14 @@ impl<'a> ChatRequest<'a> {
         }
         Some(Answer { json, tokens: ids.len(), rest })
     }
+}
+
+fn encode(pipeline: &Pipeline, plain: &Plain, parses: bool, sink: &mut impl Sink) -> Option<()> {
+    if parses {
+        let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };
+        return pipeline.encode(&plain.text, options, sink).ok();
+    }
+    pipeline.encode_chat(&plain.text, &plain.caller, false, sink).ok().map(|_| ())
 }
 
 /// The number of a key that is not read here.

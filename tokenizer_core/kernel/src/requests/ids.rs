@@ -2,10 +2,10 @@
 
 use super::Answer;
 use super::answer::write_rows;
-use super::scan::{Scanner, Seen};
 use crate::decode::Decoder;
 use crate::encode::Pipeline;
 use crate::error::Result;
+use crate::json::scan::{Scanner, Seen};
 use crate::json::string::write_string;
 
 /// The most that a request may hold.

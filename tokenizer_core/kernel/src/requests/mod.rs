@@ -2,18 +2,19 @@
 //!
 //! Only what callers commonly send is read, and strictly. Anything unusual, such as an escape in a key, a key that
 //! comes twice, an unknown field or a wrong type, gives `None`: the service's models, which know all fields, then
-//! answer the request or say what is wrong. So no error is worded here. `scan` goes through a body;
-//! `text`, `chat` and `ids` are the kinds of request.
+//! answer the request or say what is wrong. So no error is worded here. `text`, `chat` and
+//! `ids` are the kinds of request that are answered, and `lists` cuts long lists out of those that are not.
 
 mod answer;
 mod chat;
 mod ids;
-pub mod scan;
+mod lists;
 mod text;
 mod vllm_variables;
 
-pub use chat::{ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
+pub use chat::{ChatOptions, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
 pub use ids::{IdsLimits, IdsRequest};
+pub use lists::{CutOut, Parts};
 pub use text::{ReturnField, Route, TextRequest};
 
 /// An answer, and how many ids went in or out.

@@ -2,7 +2,6 @@
 
 use super::Answer;
 use super::answer::write_rows;
-use super::scan::{Place, Scanner, Seen};
 use crate::added_tokens::SpecialPolicy;
 use crate::batch::Batch;
 use crate::capacity::for_ids;
@@ -10,6 +9,7 @@ use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
+use crate::json::scan::{Place, Scanner, Seen};
 use crate::output::count::Count;
 use crate::output::offsets::Offsets;
 

@@ -1,8 +1,9 @@
 //! A caller's JSON as values that know where they come from, with keys in their order.
 
+use std::borrow::Cow;
+
 use super::places::{Part, Places};
-use crate::json::special::plain_run;
-use crate::json::string::unescape;
+use crate::json::scan::Scanner;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::lexer::MAX_DIGITS;
 use crate::template::values::budget::Budget;
@@ -14,8 +15,6 @@ use crate::template::values::value::{Dict, Value};
 const MAX_DEPTH: usize = 100;
 /// Bytes of the JSON of messages, or of an option.
 const MAX_JSON: usize = 1 << 30;
-/// Bytes that a string with escapes has room for beyond twice those before the first.
-const MORE: usize = 512;
 
 impl<'t> Places<'t> {
     /// Read an option.
@@ -26,189 +25,119 @@ impl<'t> Places<'t> {
 
     /// Read JSON as the value of a place that stands so deep.
     pub fn nested(&mut self, json: &'t str, place: u32, depth: usize) -> Result<Value<'t>> {
-        check_length(json)?;
-        let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
+        let mut reader = Reader::new(json, self)?;
         let value = reader.value(place, depth)?;
-        reader.end()?;
+        reader.require(Scanner::end)?;
         Ok(value)
     }
 
     /// Read messages, each of which has a place of its own.
     pub fn messages(&mut self, json: &'t str) -> Result<Vec<Value<'t>>> {
-        check_length(json)?;
-        let mut reader = Reader { json, at: 0, places: self, budget: Budget::of_steps(u64::MAX) };
-        let mut messages = Vec::new();
-        reader.space();
-        if !reader.take(b'[') {
+        let mut reader = Reader::new(json, self)?;
+        if reader.scanner.peek() != Some(b'[') {
             return Err(Failure::new(Kind::Input, "messages is a list with at least one message"));
         }
-        reader.space();
-        while !reader.take(b']') {
-            if !messages.is_empty() {
-                reader.expect(b',')?;
-            }
+        let mut messages = Vec::new();
+        reader.items(b'[', b']', |reader| {
             let place = reader.places.add(0, Part::Root(Some(messages.len() as u32), ""));
             messages.push(reader.value(place, 0)?);
-            reader.space();
-        }
-        reader.end()?;
+            Ok(())
+        })?;
+        reader.require(Scanner::end)?;
         Ok(messages)
     }
 }
 
-/// Places are numbers of 31 bits, and each takes two bytes of JSON at least.
-fn check_length(json: &str) -> Result<()> {
-    if json.len() > MAX_JSON {
-        return Err(Failure::new(Kind::Input, format!("a chat has at most {MAX_JSON} bytes of JSON")));
-    }
-    Ok(())
-}
-
+/// Makes values of a text. Depth is bounded, so that it may recurse.
 struct Reader<'p, 't> {
-    json: &'t str,
-    at: usize,
+    scanner: Scanner<'t>,
     places: &'p mut Places<'t>,
     budget: Budget,
 }
 
-impl<'t> Reader<'_, 't> {
-    fn byte(&self) -> u8 {
-        self.json.as_bytes().get(self.at).copied().unwrap_or(0)
-    }
-
-    fn space(&mut self) {
-        while matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
-            self.at += 1;
+impl<'p, 't> Reader<'p, 't> {
+    fn new(json: &'t str, places: &'p mut Places<'t>) -> Result<Self> {
+        // Places are numbers of 31 bits, and each takes two bytes of JSON at least.
+        if json.len() > MAX_JSON {
+            return Err(Failure::new(Kind::Input, format!("a chat has at most {MAX_JSON} bytes of JSON")));
         }
+        Ok(Self { scanner: Scanner::of(json), places, budget: Budget::of_steps(u64::MAX) })
     }
 
-    fn take(&mut self, byte: u8) -> bool {
-        let found = self.byte() == byte;
-        self.at += usize::from(found);
-        found
+    /// Take what has to come next.
+    fn require<T>(&mut self, take: impl FnOnce(&mut Scanner<'t>) -> Option<T>) -> Result<T> {
+        let taken = take(&mut self.scanner);
+        taken.ok_or_else(|| Failure::new(Kind::Input, format!("not JSON from byte {} on", self.scanner.place())))
     }
 
-    fn malformed(&self) -> Box<Failure> {
-        Failure::new(Kind::Input, format!("not JSON from byte {} on", self.at))
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<()> {
-        self.space();
-        if self.take(byte) { Ok(()) } else { Err(self.malformed()) }
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.space();
-        if self.at == self.json.len() { Ok(()) } else { Err(self.malformed()) }
+    /// Take a list or an object, each of whose items or fields `item` takes.
+    fn items(&mut self, first: u8, last: u8, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.require(|scanner| scanner.expect(first))?;
+        if self.scanner.take(last) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if !self.scanner.take(b',') {
+                return self.require(|scanner| scanner.expect(last));
+            }
+        }
     }
 
     fn value(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
-        self.space();
-        let origin = place * 2;
-        if depth >= MAX_DEPTH && matches!(self.byte(), b'{' | b'[') {
+        let first = self.require(Scanner::peek)?;
+        if depth >= MAX_DEPTH && matches!(first, b'{' | b'[') {
             return Err(self.places.invalid(format!("values are nested deeper than {MAX_DEPTH} levels"), place));
         }
-        match self.byte() {
-            b'"' => Ok(Value::Str(self.string(origin)?)),
+        match first {
+            b'"' => Ok(Value::Str(self.string(place * 2)?)),
             b'{' => self.object(place, depth),
             b'[' => self.list(place, depth),
             b'-' | b'0'..=b'9' => self.number(place),
-            _ => {
-                let literals = [("null", Value::None), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
-                for (literal, value) in literals {
-                    if self.json[self.at..].starts_with(literal) {
-                        self.at += literal.len();
-                        return Ok(value);
-                    }
-                }
-                let rest = &self.json[self.at..];
-                if ["NaN", "Infinity"].iter().any(|name| rest.starts_with(name)) {
-                    return Err(self.places.invalid("not a number of JSON", place));
-                }
-                Err(self.malformed())
-            }
+            b'n' => self.require(|scanner| scanner.word("null")).map(|()| Value::None),
+            _ => self.require(Scanner::boolean).map(Value::Bool),
         }
     }
 
     fn list(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
-        self.at += 1;
         let mut items = Vec::new();
-        self.space();
-        while !self.take(b']') {
-            if !items.is_empty() {
-                self.expect(b',')?;
-            }
-            let index = self.places.add(place, Part::Index(items.len() as u32));
-            items.push(self.value(index, depth + 1)?);
-            self.space();
-        }
+        self.items(b'[', b']', |reader| {
+            let index = reader.places.add(place, Part::Index(items.len() as u32));
+            items.push(reader.value(index, depth + 1)?);
+            Ok(())
+        })?;
         Value::list(items, &self.budget)
     }
 
     fn object(&mut self, place: u32, depth: usize) -> Result<Value<'t>> {
-        self.at += 1;
         let mut entries = Vec::with_capacity(4);
-        self.space();
-        while !self.take(b'}') {
-            if !entries.is_empty() {
-                self.expect(b',')?;
-                self.space();
-            }
-            if self.byte() != b'"' {
-                return Err(self.malformed());
-            }
-            let origin = self.places.next() * 2;
-            let key = self.string(origin)?;
-            let inner = self.places.add(place, Part::Key(key.clone()));
-            self.expect(b':')?;
-            entries.push((Value::Str(key), self.value(inner, depth + 1)?));
-            self.space();
-        }
+        self.items(b'{', b'}', |reader| {
+            let origin = reader.places.next() * 2;
+            let key = reader.string(origin)?;
+            let inner = reader.places.add(place, Part::Key(key.clone()));
+            reader.require(|scanner| scanner.expect(b':'))?;
+            entries.push((Value::Str(key), reader.value(inner, depth + 1)?));
+            Ok(())
+        })?;
         Ok(Value::Dict(Dict::of(entries, &self.budget)?))
     }
 
     fn number(&mut self, place: u32) -> Result<Value<'t>> {
-        let rest = &self.json.as_bytes()[self.at..];
-        let length =
-            rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
-        let text = &self.json[self.at..self.at + length];
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        let whole = digits.bytes().take_while(u8::is_ascii_digit).count();
-        if whole == 0 || (whole > 1 && digits.starts_with('0')) {
-            if text == "-" && self.json[self.at + 1..].starts_with("Infinity") {
-                return Err(self.places.invalid("not a number of JSON", place));
-            }
-            return Err(self.malformed());
-        }
-        let value = if whole == digits.len() {
+        let text = self.require(Scanner::number_text)?;
+        if !text.contains(['.', 'e', 'E']) {
             let too_long = || self.places.invalid(format!("a number has more than {MAX_DIGITS} digits"), place);
-            integer(text, place * 2).ok_or_else(too_long)?
-        } else {
-            if digits.ends_with('.') || digits.contains(".e") || digits.contains(".E") {
-                return Err(self.malformed());
-            }
-            let number: f64 = text.parse().map_err(|_| self.malformed())?;
-            if !number.is_finite() {
-                return Err(self.places.invalid(format!("{text} is not a number of JSON"), place));
-            }
-            Value::Float(number, place * 2)
-        };
-        self.at += length;
-        Ok(value)
+            return integer(text, place * 2).ok_or_else(too_long);
+        }
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Value::Float(number, place * 2)),
+            _ => Err(self.places.invalid(format!("{text} is not a number of JSON"), place)),
+        }
     }
 
     fn string(&mut self, origin: Origin) -> Result<Text<'t>> {
-        let start = self.at + 1;
-        let end = start + plain_run(&self.json.as_bytes()[start..]);
-        if self.json.as_bytes().get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(Text::Plain(&self.json[start..end], origin));
-        }
-        let mut text = Vec::with_capacity(2 * (end - start) + MORE);
-        text.extend_from_slice(&self.json.as_bytes()[start..end]);
-        self.at = end;
-        self.at = unescape(self.json, end, &mut text).ok_or_else(|| self.malformed())?;
-        let text = String::from_utf8(text).map_err(|_| self.malformed())?;
-        Ok(Text::made(text, origin))
+        Ok(match self.require(Scanner::text)? {
+            Cow::Borrowed(text) => Text::Plain(text, origin),
+            Cow::Owned(text) => Text::made(text, origin),
+        })
     }
 }

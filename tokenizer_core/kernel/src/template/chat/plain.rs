@@ -68,7 +68,7 @@ pub struct Plain {
 
 /// What is not plain; nobody reads the message.
 pub fn not_plain() -> Box<Failure> {
-    Failure::new(Kind::Input, "")
+    Failure::new(Kind::NotPlain, "")
 }
 
 impl Template {
@@ -99,7 +99,7 @@ impl Template {
 }
 
 /// Whether something was written of every message that says something, of tools and of documents.
-fn writes_all(runs: &[Run], places: &Places<'_>, messages: &[Value<'_>], chat: &Chat<'_>) -> bool {
+pub fn writes_all(runs: &[Run], places: &Places<'_>, messages: &[Value<'_>], chat: &Chat<'_>) -> bool {
     let mut written = vec![false; messages.len()];
     let (mut tools, mut documents) = (chat.tools.is_none_or(is_empty), chat.documents.is_none_or(is_empty));
     let mut last = 0;

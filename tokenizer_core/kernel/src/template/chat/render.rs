@@ -11,7 +11,7 @@ use super::messages::{named_alike, unusual};
 use super::needs::needs;
 use super::part_loops::part_loops;
 use super::places::Places;
-use super::plain::{Sent, are_plain, is_objects, not_plain};
+use super::plain::{Sent, are_plain, is_objects, not_plain, writes_all};
 use super::reading::written;
 use super::template::{Chat, ContentFormat, Found, Rendering, Span, Template};
 use super::vllm_form::{self, Form, MessageForm};
@@ -22,7 +22,7 @@ use crate::template::syntax::parser::parse;
 use crate::template::syntax::resolve::resolve;
 use crate::template::values::budget::{Before, Budget};
 use crate::template::values::size::{size, sizes};
-use crate::template::values::text::{Builder, GENERATED, Text};
+use crate::template::values::text::{self, Builder, GENERATED, Text};
 use crate::template::values::value::{Dict, Items, Value};
 
 /// Characters of a source: four times the longest of forty real templates.
@@ -45,8 +45,12 @@ impl Template {
 
     /// Render a chat.
     pub fn render(&self, chat: &Chat<'_>, clock: &Clock) -> Result<Rendering> {
-        self.run(chat, clock, |made, places, _| {
-            let mut rendering = rendering(made.text, apart(made.turns), places, made.after);
+        self.run(chat, clock, |made, places, messages| {
+            let is_whole = chat.continue_final_message.is_none() && chat.form == MessageForm::Sent;
+            let (text, runs) = made.text.into_parts();
+            let writes_all = is_whole && chat.sent == Sent::Raw && writes_all(&runs, places, messages, chat);
+            let mut rendering = rendering(text, runs, apart(made.turns), places, made.after);
+            rendering.writes_all = writes_all;
             if let Some(last) = made.last {
                 rendering.cut_behind(last.as_str())?;
             }
@@ -197,8 +201,7 @@ fn options<'t>(chat: &Chat<'t>, places: &mut Places<'t>, unlimited: &Budget) -> 
     Ok((variables, shared))
 }
 
-fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
-    let (text, runs) = made.into_parts();
+fn rendering(text: String, runs: Vec<text::Run>, turns: Vec<Turn>, places: &Places<'_>, after: Before) -> Rendering {
     let (mut spans, mut generated): (Vec<Span>, Vec<Range<usize>>) = Default::default();
     let mut paths: HashMap<u32, (Option<u32>, Arc<str>)> = HashMap::new();
     let (mut start, mut last) = (0, 0);
@@ -227,7 +230,7 @@ fn rendering(made: Builder, turns: Vec<Turn>, places: &Places<'_>, after: Before
         }
         start = end;
     }
-    Rendering { text, spans, generated, turns, after }
+    Rendering { text, spans, generated, turns, writes_all: false, after }
 }
 
 /// What stands for which message, in order and disjoint; of what stands in one another, the inner takes from the outer.

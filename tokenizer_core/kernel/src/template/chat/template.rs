@@ -101,6 +101,8 @@ pub struct Rendering {
     /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
     /// within that wrote at another.
     pub turns: Vec<Turn>,
+    /// Whether every message, tools and documents surely left a trace; not looked for where the service checked them.
+    pub writes_all: bool,
     /// For the next chat of the same request.
     pub after: Before,
 }

@@ -17,6 +17,8 @@ pub enum Kind {
     Untrackable,
     /// What is given to the template is not JSON of a chat.
     Input,
+    /// What is given has to be checked first; there is no message.
+    NotPlain,
 }
 
 /// An error of a template and where it happened.

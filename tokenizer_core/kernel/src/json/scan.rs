@@ -1,12 +1,13 @@
 //! A strict reader of JSON that never recurses, and gives up without an error message.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::decimal::leading_number;
+use super::numbers::read_numbers;
+use super::special::plain_run;
+use super::string::unescape;
 use crate::capacity::reserve;
-use crate::json::decimal::leading_number;
-use crate::json::numbers::read_numbers;
-use crate::json::special::plain_run;
-use crate::json::string::unescape;
 use crate::simd::byte_vector::WINDOW;
 use crate::simd::words::padded;
 
@@ -31,16 +32,26 @@ pub struct Skipped<'a> {
 /// Reads a body from its beginning to its end.
 #[derive(Debug)]
 pub struct Scanner<'a> {
-    body: &'a str,
-    at: usize,
+    pub(crate) body: &'a str,
+    pub(crate) at: usize,
     /// The texts of strings with escapes, one after the other.
-    unescaped: Vec<u8>,
+    pub(super) unescaped: Vec<u8>,
 }
 
 impl<'a> Scanner<'a> {
     /// Begin a body; only UTF-8 is read.
     pub fn new(body: &'a [u8]) -> Option<Self> {
-        Some(Self { body: simdutf8::basic::from_utf8(body).ok()?, at: 0, unescaped: Vec::new() })
+        simdutf8::basic::from_utf8(body).ok().map(Self::of)
+    }
+
+    /// Begin a text.
+    pub fn of(body: &'a str) -> Self {
+        Self { body, at: 0, unescaped: Vec::new() }
+    }
+
+    /// How much is taken, in bytes.
+    pub fn place(&self) -> usize {
+        self.at
     }
 
     /// The body, and what its strings that held escapes stand for: what [`Place`] points into. Every string was read to
@@ -189,7 +200,8 @@ impl<'a> Scanner<'a> {
         if self.peek()? == b'n' { self.word("null").map(|()| None) } else { self.skip().map(|value| Some(value.json)) }
     }
 
-    fn word(&mut self, word: &str) -> Option<()> {
+    /// Take this word, or give up.
+    pub fn word(&mut self, word: &str) -> Option<()> {
         self.peek()?;
         let found = self.body.as_bytes()[self.at..].starts_with(word.as_bytes());
         self.at += word.len();
@@ -201,6 +213,18 @@ impl<'a> Scanner<'a> {
         match self.string()? {
             Place::Body(range) => self.body.get(range),
             Place::Unescaped(_) => None,
+        }
+    }
+
+    /// Any string that is Unicode, alone.
+    pub fn text(&mut self) -> Option<Cow<'a, str>> {
+        match self.string()? {
+            Place::Body(range) => self.body.get(range).map(Cow::Borrowed),
+            Place::Unescaped(range) => {
+                let text = self.unescaped[range].to_vec();
+                self.unescaped.clear();
+                String::from_utf8(text).ok().map(Cow::Owned)
+            }
         }
     }
 
