@@ -74,7 +74,8 @@ def rank_lines(vocabulary: Vocabulary) -> bytes:
             raise Unsupported(
                 f"the entry with id {id} is not a byte string, and rank files have no other", field="vocab"
             )
-        lines.append(b"%s %d\n" % (base64.b64encode(token), id))
+        # The way in which Whisper's file writes the empty token.
+        lines.append(b"%s %d\n" % (base64.b64encode(token) or b"=", id))
     return b"".join(lines)
 
 

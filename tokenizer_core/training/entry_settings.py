@@ -200,7 +200,11 @@ class WordPieceSettings(EntrySettings):
         "SCORE",
     )
     prefix: str = described("##", "of WordPiece: before entries that do not begin a word", "TEXT")
-    limit_alphabet: int | None = described(None, "of WordPiece and Unigram: only the most frequent characters", "N")
+    limit_alphabet: int | None = described(
+        None,
+        "of WordPiece and Unigram, and of the command's `--level characters`: only the most frequent characters",
+        "N",
+    )
     max_token_length: int | None = None
 
     def __post_init__(self) -> None:

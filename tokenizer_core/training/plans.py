@@ -387,7 +387,7 @@ def _tokens(vocabulary: Vocabulary) -> Sequence[tuple[int, bytes]]:
     tokens = []
     for id in range(vocabulary.id_limit):
         token = vocabulary.token_bytes(id)
-        if token is None:
+        if not token:
             continue
         if vocabulary.is_opaque(id):
             raise Unsupported(f"the entry with the id {id} is not a string of bytes; it cannot be extended", index=id)

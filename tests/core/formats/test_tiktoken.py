@@ -7,6 +7,7 @@ import random
 
 import pytest
 import tiktoken as peer
+from tokenizers import Tokenizer as HuggingFace
 
 from tests.core.formats.small import document, write
 from tests.support.data import needs_data, shared
@@ -265,7 +266,17 @@ def test_the_empty_token_is_an_id_without_text(tmp_path):
         assert ours.encode(text).tolist() == theirs.encode_ordinary(text)
     assert ours.vocab_size == theirs.n_vocab == 260
     ours.save(tmp_path / "saved")
-    assert Tokenizer.open(tmp_path / "saved").hash == ours.hash
+    again = Tokenizer.open(tmp_path / "saved")
+    assert again.hash == ours.hash
+    (tmp_path / "hole.tiktoken").write_bytes(lines(ranks))
+    hole = Tokenizer.from_tiktoken(tmp_path / "hole.tiktoken", pattern="gpt2", special_tokens={"<|end|>": 259})
+    assert hole.hash != ours.hash
+    for ids in ([258], [116, 258, 104, 257], [258] * 40 + [256] * 40):
+        assert ours.decode_bytes(ids) == again.decode_bytes(ids) == theirs.decode_bytes(ids)
+    assert ours.token_bytes(258) == b""
+    assert tiktoken.render(again.parts) == lines(ranks) + b"= 258\n"
+    hf = HuggingFace.from_file(str(tmp_path / "saved" / "tokenizer.json"))
+    assert hf.decode([116, 258, 104]) == again.decode([116, 258, 104])
     path.write_bytes(lines(ranks) + b"= 258\n= 259\n")
     with pytest.raises(TokdError, match="more than one token is empty"):
         Tokenizer.from_tiktoken(path, pattern="gpt2")

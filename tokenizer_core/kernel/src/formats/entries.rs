@@ -47,12 +47,14 @@ impl Entries<'_, '_> {
         drop(ids);
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let ranges = starts.zip(&ends).map(|(start, end)| &bytes[start..*end]);
-        let tokens = self.vocab.iter().map(|(_, id)| *id).zip(ranges).collect();
-        Vocabulary::new(tokens, merges, opaque)
+        let tokens = self.vocab.iter().map(|(_, id)| *id).zip(ranges).filter(|(_, bytes)| !bytes.is_empty()).collect();
+        let empty = self.vocab.iter().find(|(entry, _)| entry.is_empty()).map(|(_, id)| *id);
+        Ok(Vocabulary::new(tokens, merges, opaque)?.with_empty(empty))
     }
 
     fn index(&self) -> Result<Lookup<'_>> {
-        if let Some((entry, _)) = self.vocab.iter().find(|(entry, _)| entry.is_empty()) {
+        let is_refused = |entry: &str| entry.is_empty() && self.spelling == Spelling::Text;
+        if let Some((entry, _)) = self.vocab.iter().find(|(entry, _)| is_refused(entry)) {
             return Err(Error::new(Code::InvalidFile, "an entry is empty").at_field(self.entry_place(entry)));
         }
         Lookup::new(self.vocab).map_err(|index| {

@@ -27,18 +27,18 @@ pub fn from_tiktoken(data: &[u8]) -> Result<Vocabulary> {
     check_ranks(&ranks)?;
     let starts = std::iter::once(0).chain(ranks.iter().map(|(_, end)| *end));
     let tokens = starts.zip(&ranks).map(|(start, (rank, end))| (*rank, &bytes[start..*end]));
-    // An empty token has an id, and is in no text.
-    let tokens: Vec<(u32, &[u8])> = tokens.filter(|(_, token)| !token.is_empty()).collect();
-    if ranks.len() > tokens.len() + 1 {
+    let (tokens, empty): (Vec<(u32, &[u8])>, Vec<_>) = tokens.partition(|(_, token)| !token.is_empty());
+    if empty.len() > 1 {
         return Err(Error::new(Code::DuplicateToken, "more than one token is empty"));
     }
+    let empty = empty.first().map(|(rank, _)| *rank);
     let vocabulary = Vocabulary::new(tokens.clone(), Vec::new(), Vec::new())?;
     let index = TokenIndex::of_all(&vocabulary)?;
     check_tokens(&tokens, &index)?;
     drop(tokens);
     drop((ranks, bytes));
     let merges = merges(&vocabulary, &index)?;
-    Ok(vocabulary.with_merges(merges))
+    Ok(vocabulary.with_merges(merges).with_empty(empty))
 }
 
 fn place(index: usize) -> String {

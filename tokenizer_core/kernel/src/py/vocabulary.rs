@@ -85,7 +85,7 @@ impl PyVocabulary {
     }
 
     fn __len__(&self) -> usize {
-        self.0.tokens().count()
+        self.0.tokens().count() + usize::from(self.0.empty().is_some())
     }
 
     #[getter]
@@ -108,7 +108,7 @@ impl PyVocabulary {
     }
 
     fn token_texts(&self) -> Vec<(String, u32)> {
-        self.0.tokens().filter_map(|(id, _)| Some((self.0.entry(id)?, id))).collect()
+        (0..self.0.id_limit()).filter_map(|id| Some((self.0.entry(id)?, id))).collect()
     }
 
     fn is_opaque(&self, id: u32) -> bool {

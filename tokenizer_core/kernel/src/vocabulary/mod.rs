@@ -62,6 +62,8 @@ pub struct Vocabulary {
     spelling: Spelling,
     /// By id, 0 for a hole; empty where entries have none. Shared as merges are.
     scores: Arc<Vec<f64>>,
+    /// The id of the token without bytes, which no text becomes.
+    empty: Option<u32>,
 }
 
 impl Vocabulary {
@@ -94,7 +96,7 @@ impl Vocabulary {
         }
         opaque.sort_unstable();
         let (spelling, scores) = (Spelling::ByteLevel, Arc::default());
-        let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque, spelling, scores };
+        let vocabulary = Self { arena, offsets, merges: Arc::new(merges), opaque, spelling, scores, empty: None };
         for (rank, merge) in vocabulary.merges.iter().enumerate() {
             if [merge.left, merge.right, merge.product].iter().any(|id| vocabulary.bytes(*id).is_none()) {
                 return Err(Error::new(Code::MergeOutOfVocab, "a merge names an id that is not in the vocabulary")
@@ -127,12 +129,25 @@ impl Vocabulary {
         Self { merges: Arc::new(merges), ..self }
     }
 
+    /// The same tokens with one without bytes, whose id no other has and is below `MAX_IDS`; unchanged for `None`.
+    #[must_use]
+    pub fn with_empty(mut self, empty: Option<u32>) -> Self {
+        let limit = empty.map_or(0, |id| id as usize + 2).max(self.offsets.len());
+        self.offsets.resize(limit, self.arena.len() as u32);
+        Self { empty, ..self }
+    }
+
+    /// The id of the token without bytes, which is not among [`Self::tokens`].
+    pub fn empty(&self) -> Option<u32> {
+        self.empty
+    }
+
     /// The token's bytes, or `None` for a hole.
     #[inline]
     pub fn bytes(&self, id: u32) -> Option<&[u8]> {
-        let id = id as usize;
-        let (start, end) = (*self.offsets.get(id)?, *self.offsets.get(id + 1)?);
-        (start < end).then(|| &self.arena[start as usize..end as usize])
+        let at = id as usize;
+        let (start, end) = (*self.offsets.get(at)?, *self.offsets.get(at + 1)?);
+        (start < end || self.empty == Some(id)).then(|| &self.arena[start as usize..end as usize])
     }
 
     /// Whether the entry is a literal outside the byte alphabet.
@@ -167,9 +182,9 @@ impl Vocabulary {
         &self.merges
     }
 
-    /// Every `(id, bytes)` in the order of ids, without the holes.
+    /// Every `(id, bytes)` in the order of ids, without the holes and the token without bytes.
     pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        (0..self.id_limit()).filter_map(|id| Some((id, self.bytes(id)?)))
+        (0..self.id_limit()).filter_map(|id| Some((id, self.bytes(id).filter(|bytes| !bytes.is_empty())?)))
     }
 
     /// The id of each of the 256 bytes.
@@ -213,7 +228,8 @@ impl Vocabulary {
         let bytes: Vec<u8> = missing.bytes().collect();
         let stand_ins = (self.id_limit()..).zip(bytes.chunks(1));
         let merges = self.merges.to_vec();
-        Self::new(self.tokens().chain(stand_ins).collect(), merges, self.opaque.clone())
+        let completed = Self::new(self.tokens().chain(stand_ins).collect(), merges, self.opaque.clone())?;
+        Ok(completed.with_empty(self.empty))
     }
 
     /// The same vocabulary with holes in the place of `ids`, which no merge may name.
@@ -226,6 +242,7 @@ impl Vocabulary {
             opaque: Vec::new(),
             spelling: self.spelling,
             scores: Arc::clone(&self.scores),
+            empty: None,
         };
         kept.offsets.push(0);
         for (id, bytes) in self.tokens().filter(|(id, _)| !ids.contains(id)) {
@@ -234,7 +251,7 @@ impl Vocabulary {
             kept.offsets.push(kept.arena.len() as u32);
         }
         kept.opaque.extend(self.opaque.iter().filter(|id| !ids.contains(id)));
-        kept
+        kept.with_empty(self.empty.filter(|id| !ids.contains(id)))
     }
 
     /// SHA-256 over every id, its bytes and every merge: equal digests mean equal vocabularies, whatever file they came
@@ -252,6 +269,10 @@ impl Vocabulary {
             hasher.update(b"text");
             let words = |score: &f64| [score.to_bits() as u32, (score.to_bits() >> 32) as u32];
             hash_words(&mut hasher, self.scores.iter().flat_map(words));
+        }
+        if let Some(id) = self.empty {
+            hasher.update(b"empty");
+            hasher.update(id.to_le_bytes());
         }
         hasher.finalize().into()
     }

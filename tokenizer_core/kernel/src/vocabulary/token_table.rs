@@ -89,7 +89,7 @@ impl TokenTable {
         let added_limit = added_tokens.iter().map(|token| token.id + 1).max().unwrap_or(0);
         let limit = vocabulary.id_limit().max(added_limit) as usize;
         let mut cells = Self { cells: Table::new(limit + 2), arena: Vec::new() };
-        for (id, bytes) in vocabulary.tokens() {
+        for (id, bytes) in vocabulary.tokens().chain(vocabulary.empty().map(|id| (id, &[][..]))) {
             cells.put(id, bytes, 0)?;
         }
         for token in added_tokens {
@@ -100,9 +100,6 @@ impl TokenTable {
     }
 
     fn put(&mut self, id: u32, bytes: &[u8], kind: u8) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
         let mut cell = [0; CELL];
         cell[SHORT] = TOKEN | kind | if bytes.len() <= MIDDLE { bytes.len() as u8 } else { LONG };
         if bytes.len() <= SHORT {
@@ -142,7 +139,7 @@ impl TokenTable {
             let [start, length] = cell.in_arena();
             return self.arena.get(start..start + length);
         }
-        cell.0.get(..length).filter(|bytes| !bytes.is_empty())
+        cell.0.get(..length).filter(|_| cell.meta() != 0)
     }
 
     /// Write the tokens of `ids` if each has up to [`MIDDLE`] bytes and none is special, and return how many bytes they
