@@ -25,10 +25,10 @@ from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
 from service.http.asgi_request import IS_GONE, WRITE_WHOLE
+from service.http.body_errors import name_mistyped
 from service.http.compression import answer_coding, body_coding, compress, decompress
 from service.http.fast_path import Plain
 from service.http.json_body import declared_length, parser, require_json
-from service.http.mistyped import name_mistyped
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.http.wire import COPIED_BYTES
 from service.pipeline import Gate, ask_kernel
