@@ -149,7 +149,8 @@ class KernelRoute:
         entry.route = self._path
         try:
             self._pipeline.admit(entry, self._gate, headers)
-        except ServiceError as error:
+        except Exception as error:
+            # Also a bug: the route says so.
             entry.refused = error
         return entry
 
@@ -165,13 +166,15 @@ class KernelRoute:
         length = int(next((value for name, value in headers if name == b"content-length"), b"0"))
         if not SMALL_BYTES < length <= min(DROPPED_BYTES, limits.settings.max_body_bytes):
             return None
-        try:
-            if entry.refused is not None:
-                raise entry.refused
-            limits.begin(length, entry)
-        except ServiceError as error:
-            # That there is no room, if nothing else: the queue was full just now.
-            refused = self._refuse(error)
+        error = entry.refused
+        if error is None:
+            try:
+                limits.begin(length, entry)
+            except ServiceError as found:
+                error = found
+        if not isinstance(error, ServiceError):
+            return None
+        refused = self._refuse(error)
         entry.status, entry.code, entry.bytes_out = refused.status, refused.code, len(refused.body)
         self._pipeline.close(entry)
         return refused.media_type.encode("ascii"), refused.body, (*refused.headers, *entry.trace), refused.status
