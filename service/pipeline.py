@@ -21,7 +21,7 @@ from service.http.json_body import refuse_transfer_codings
 from service.http.media import is_plain
 from service.http.response_json import BLOCK_BYTES, Answer
 from service.http.trace import trace_of
-from service.request_log import Headers, LogEntry, Tried
+from service.request_log import Headers, LogEntry
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
@@ -116,16 +116,16 @@ class Pipeline:
 
 def ask_kernel(plain: Plain, body: bytes, entry: LogEntry) -> Answer | None:
     """Ask the kernel on the event loop, once for a request; ``entry.tried`` says what came of it."""
-    if entry.tried is not Tried.NOT_YET:
+    if entry.tried != "not yet":
         answer: Answer | None = entry.known
         return answer
     try:
         entry.known = answer = plain.answer(body, may_take_long=False)
-        entry.tried = Tried.IN_VAIN
+        entry.tried = "in vain"
     except StepsSpent:
-        entry.tried, answer = Tried.TAKES_LONG, None
+        entry.tried, answer = "takes long", None
     except LeftToThread:
-        entry.tried, answer = Tried.LEFT_TO_THREAD, None
+        entry.tried, answer = "left to a thread", None
     return answer
 
 
@@ -199,7 +199,7 @@ class KernelRoute:
             return None
         except Exception as error:
             pipeline.metrics.note_fast_path_failure(self._path, error)
-            entry.tried = Tried.IN_VAIN
+            entry.tried = "in vain"
             return None
         if answer is None or len(answer.blocks[0]) > BLOCK_BYTES:
             # The route sends a larger answer in blocks, no faster than it is read.

@@ -32,7 +32,7 @@ from service.http.json_body import declared_length, parser, require_json
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.http.wire import COPIED_BYTES
 from service.pipeline import Gate, ask_kernel
-from service.request_log import Headers, LogEntry, Tried
+from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
@@ -202,10 +202,10 @@ class JsonRoute(APIRoute):
             answer = ask_kernel(handler.plain, body, log_entry)
             if answer is not None:
                 return answer
-            if log_entry.tried is Tried.IN_VAIN:
+            if log_entry.tried == "in vain":
                 handler = handler._replace(plain=None)
         try:
-            if log_entry.tried is Tried.TAKES_LONG or size > CHECKED_BYTES:
+            if log_entry.tried == "takes long" or size > CHECKED_BYTES:
                 limits.take_work(HEAVY_BYTES, log_entry)
                 return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
