@@ -251,9 +251,9 @@ class App(FastAPI):
         if route is not None:
             await route.handle(scope, receive, send)
         else:
-            await self._answer_cold(scope, receive, send, scope["log_entry"])
+            await self._answer_by_fastapi(scope, receive, send, scope["log_entry"])
 
-    async def _answer_cold(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
+    async def _answer_by_fastapi(self, scope: Scope, receive: Receive, send: Send, log_entry: LogEntry) -> None:
         """Answer as FastAPI does, through its middleware."""
         asks_head = scope["method"] == "HEAD"
         if asks_head:

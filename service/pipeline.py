@@ -22,7 +22,7 @@ from service.http.json_body import refuse_transfer_codings
 from service.http.media import is_plain
 from service.http.response_json import BLOCK_BYTES, Answer
 from service.http.trace import trace_of
-from service.request_log import Headers, LogEntry, Tried
+from service.request_log import Headers, LogEntry
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
@@ -121,19 +121,19 @@ def ask_kernel(plain: Plain, body: bytes, entry: LogEntry, note_failure: Callabl
     Args:
         note_failure: counts and logs a bug that no caller meets.
     """
-    if entry.tried is not Tried.NOT_YET:
+    if entry.tried != "not yet":
         answer: Answer | None = entry.known
         return answer
     try:
         entry.known = answer = plain.answer(body, may_take_long=False)
-        entry.tried = Tried.IN_VAIN
+        entry.tried = "in vain"
     except StepsSpent:
-        entry.tried, answer = Tried.TAKES_LONG, None
+        entry.tried, answer = "takes long", None
     except LeftToThread:
-        entry.tried, answer = Tried.LEFT_TO_THREAD, None
+        entry.tried, answer = "left to a thread", None
     except InternalError as error:
         note_failure(error)
-        entry.tried, answer = Tried.IN_VAIN, None
+        entry.tried, answer = "in vain", None
     return answer
 
 
@@ -158,7 +158,8 @@ class KernelRoute:
         entry.route = self._path
         try:
             self._pipeline.admit(entry, self._gate, headers)
-        except ServiceError as error:
+        except Exception as error:
+            # Also a bug: the route says so.
             entry.refused = error
         return entry
 
@@ -174,13 +175,15 @@ class KernelRoute:
         length = int(next((value for name, value in headers if name == b"content-length"), b"0"))
         if not SMALL_BYTES < length <= min(DROPPED_BYTES, limits.settings.max_body_bytes):
             return None
-        try:
-            if entry.refused is not None:
-                raise entry.refused
-            limits.begin(length, entry)
-        except ServiceError as error:
-            # That there is no room, if nothing else: the queue was full just now.
-            refused = self._refuse(error)
+        error = entry.refused
+        if error is None:
+            try:
+                limits.begin(length, entry)
+            except ServiceError as found:
+                error = found
+        if not isinstance(error, ServiceError):
+            return None
+        refused = self._refuse(error)
         entry.status, entry.code, entry.bytes_out = refused.status, refused.code, len(refused.body)
         self._pipeline.close(entry)
         return refused.media_type.encode("ascii"), refused.body, (*refused.headers, *entry.trace), refused.status
@@ -205,7 +208,7 @@ class KernelRoute:
             return None
         except Exception as error:
             self._note_failure(error)
-            entry.tried = Tried.IN_VAIN
+            entry.tried = "in vain"
             return None
         if answer is None or len(answer.blocks[0]) > BLOCK_BYTES:
             # The route sends a larger answer in blocks, no faster than it is read.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 Headers = Iterable[tuple[bytes, bytes]]
 """As ASGI has them: names in lower case."""
@@ -17,18 +16,9 @@ Trace = tuple[tuple[bytes, bytes], ...]
 UNMATCHED = "unmatched"
 
 
-class Tried(Enum):
-    """What came of asking the kernel on the event loop."""
-
-    NOT_YET = auto()
-    IN_VAIN = auto()
-    """The models are to answer, unless the kernel did."""
-
-    LEFT_TO_THREAD = auto()
-    """It may answer in a thread."""
-
-    TAKES_LONG = auto()
-    """It took too long, and is to go on in a thread."""
+Tried = Literal["not yet", "in vain", "left to a thread", "takes long"]
+"""What came of asking the kernel on the event loop. In vain: unless it answered, the models are to. Left: it may answer
+in a thread. Takes long: it did, and is to go on in a thread."""
 
 
 def _never() -> bool:
@@ -82,5 +72,5 @@ class LogEntry:
     started: float = 0.0
     is_admitted: bool = False
     refused: Exception | None = None
-    tried: Tried = Tried.NOT_YET
+    tried: Tried = "not yet"
     known: Any = None

@@ -59,13 +59,13 @@ class Reading(Enum):
     OVER = auto()
 
 
-_HEAD, _KERNEL, _BODY = Reading.HEAD, Reading.KERNEL, Reading.BODY
+_IDLE, _HEAD, _OFFER, _KERNEL, _DROP, _BODY, _OVER = Reading
 
 
 class Connection(asyncio.Protocol):
     """One connection to an application, whose ``fast_paths`` hold the kernel's routes by request target."""
 
-    state = Reading.IDLE
+    state = _IDLE
 
     _parser: HttpRequestParser
     _kernel: KernelRoute
@@ -177,13 +177,13 @@ class Connection(asyncio.Protocol):
 
     def _missing_bytes(self) -> int:
         """Bytes that the body at hand still lacks; 0 in a head and where its length is not told beforehand."""
-        if self.state not in (Reading.DROP, _KERNEL, _BODY):
+        if self.state not in (_DROP, _KERNEL, _BODY):
             return 0
         told = next((value for name, value in self._headers if name == b"content-length"), b"0")
         return int(told) - self._body_bytes
 
     def _parse(self, data: bytes | memoryview) -> None:
-        if self.state is Reading.OVER:
+        if self.state is _OVER:
             return
         self._idle_bytes += len(data)
         try:
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
 
         The parser would take the request's body for the other protocol and lose it, and all requests behind it.
         """
-        while self.state is Reading.OFFER:
+        while self.state is _OFFER:
             head = request_head.without_offer(self._parser, self._url, self._headers)
             self._begin_to_parse()
             self._parser.feed_data(head)
@@ -260,11 +260,11 @@ class Connection(asyncio.Protocol):
             if refused is None:
                 self.state, self._kernel, self._entry = _KERNEL, kernel, entry
             else:
-                self.state = Reading.DROP
+                self.state = _DROP
                 self.wire.write_whole(*refused)
                 self.timers.start("drop", bounds.READ_SECONDS)
         elif self._parser.should_upgrade() and self._parser.get_method() != b"CONNECT":
-            self.state = Reading.OFFER
+            self.state = _OFFER
         else:
             self._begin_task()
 
@@ -303,15 +303,15 @@ class Connection(asyncio.Protocol):
                 self._body.clear()
                 self.wire.write_whole(*answer)
                 self._end_at_once()
-        elif self.state is Reading.DROP:
+        elif self.state is _DROP:
             self.timers.stop("drop")
             self._end_at_once()
         if self.state is _BODY:
             self._request.end_body()
-            self.state = Reading.IDLE
+            self.state = _IDLE
 
     def _end_at_once(self) -> None:
-        self.state = Reading.IDLE
+        self.state = _IDLE
         self._in_a_row += 1
         self._answered()
 
@@ -358,12 +358,12 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, error: ServiceError) -> None:
         """Answer what is no request, behind the answers to those before it, and end the connection."""
-        if self.state is Reading.OVER:
+        if self.state is _OVER:
             return
         if self.state is _KERNEL:
             # However its bytes are cut, a request whose body breaks off is counted as its task.
             self._begin_task()
-        self.state = Reading.OVER
+        self.state = _OVER
         refused, broken = refusal(error, root=getattr(self.app, "link_root", "")), self.requests.broken()
         note = getattr(self.app, "note_refused", None)
         if broken is not None:
@@ -385,7 +385,7 @@ class Connection(asyncio.Protocol):
     def _end_behind_the_last(self) -> bool:
         if not self.requests.end_behind_the_last():
             return False
-        self.state = Reading.OVER
+        self.state = _OVER
         self.timers.stop("head")
         return True
 

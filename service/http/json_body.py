@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from service.errors import ServiceError
-from service.http.json_errors import explain
+from service.http.body_errors import explain
 from service.request_log import Headers
 from tokenizer_core import count_json, cut_out
 

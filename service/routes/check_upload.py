@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from service.admission.limits import Disconnected
 from service.admission.threads import saturated
 from service.errors import ServiceError
-from service.http.codings import require_unpacked
+from service.http.compression import require_uncompressed
 from service.http.json_body import declared_length
 from service.job_process.auditing import ENVIRONMENT, SECONDS
 from service.job_process.disk import written
@@ -34,7 +34,7 @@ _BODY = {"required": True, "content": {"application/json": {"schema": {"type": "
 async def check_upload(request: Request, server: Server) -> Response:
     """Audit a `tokenizer.json` that is the body, as one that is loaded. One audit runs at a time."""
     server.limits.admit()
-    require_unpacked(request.scope["headers"])
+    require_uncompressed(request.scope["headers"])
     length = declared_length(request.scope["headers"])
     audits: asyncio.Lock = request.app.state.audits
     if audits.locked():

@@ -25,14 +25,14 @@ from service.admission.threads import saturated
 from service.auth import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
 from service.http.asgi_request import IS_GONE, WRITE_WHOLE
-from service.http.codings import answer_coding, body_coding, pack, unpack
+from service.http.body_errors import name_mistyped
+from service.http.compression import answer_coding, body_coding, compress, decompress
 from service.http.fast_path import Plain
 from service.http.json_body import declared_length, parser, require_json
-from service.http.mistyped import name_mistyped
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.http.wire import COPIED_BYTES
 from service.pipeline import Gate, ask_kernel
-from service.request_log import Headers, LogEntry, Tried
+from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import State
@@ -148,7 +148,7 @@ class JsonRoute(APIRoute):
         if IS_GONE in extensions:
             log_entry.is_gone = extensions[IS_GONE]["ask"]
         try:
-            answer = await self._packed(await self._answer(scope, receive, log_entry), scope["headers"], log_entry)
+            answer = await self._compressed(await self._answer(scope, receive, log_entry), scope["headers"], log_entry)
         except Disconnected:
             return
         except Exception as error:
@@ -198,7 +198,7 @@ class JsonRoute(APIRoute):
         size = log_entry.bytes_in
         if coding is not None:
             most = limits.settings.max_body_bytes
-            chunks = [await limits.in_thread(unpack, coding, chunks, most, until=log_entry.until)]
+            chunks = [await limits.in_thread(decompress, coding, chunks, most, until=log_entry.until)]
             size = len(chunks[0])
             limits.hold_body(size, log_entry)
         await limits.wait_for_turn(size, log_entry)
@@ -210,10 +210,10 @@ class JsonRoute(APIRoute):
             answer = ask_kernel(handler.plain, body, log_entry, self.fail)
             if answer is not None:
                 return answer
-            if log_entry.tried is Tried.IN_VAIN:
+            if log_entry.tried == "in vain":
                 handler = handler._replace(plain=None)
         try:
-            if log_entry.tried is Tried.TAKES_LONG or size > CHECKED_BYTES:
+            if log_entry.tried == "takes long" or size > CHECKED_BYTES:
                 limits.take_work(HEAVY_BYTES, log_entry)
                 return await when_opened(limits, lambda: self._answer_large(handler, chunks, log_entry))
             return await when_opened(limits, lambda: self._answer_small(handler, body, log_entry))
@@ -221,21 +221,21 @@ class JsonRoute(APIRoute):
             name_mistyped(error, body, self.fields)
             raise
 
-    async def _packed(self, answer: Answer, headers: Headers, log_entry: LogEntry) -> Answer:
-        """Pack a large answer if the caller would like that and a thread is free."""
+    async def _compressed(self, answer: Answer, headers: Headers, log_entry: LogEntry) -> Answer:
+        """Compress a large answer if the caller would like that and a thread is free."""
         if sum(map(len, answer.blocks)) < self.limits.settings.pack_bytes:
             return answer
         vary = (b"vary", b"accept-encoding")
         coding = answer_coding(headers)
         if coding is not None:
             try:
-                packed = await self.limits.in_thread(pack, coding, answer.blocks, until=log_entry.until)
+                compressed = await self.limits.in_thread(compress, coding, answer.blocks, until=log_entry.until)
             except ServiceError:
                 coding = None
         if coding is None:
             return answer._replace(headers=(*answer.headers, vary))
         more = (vary, (b"content-encoding", coding.encode("ascii")))
-        return answer._replace(blocks=packed, headers=(*answer.headers, *more))
+        return answer._replace(blocks=compressed, headers=(*answer.headers, *more))
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         work = self._counted(handler.work, log_entry)

@@ -17,7 +17,7 @@ from service.admission.limits import Disconnected
 from service.admission.threads import Threads
 from service.errors import ServiceError, from_core, quote
 from service.exchange import Exchange
-from service.http.codings import require_unpacked
+from service.http.compression import require_uncompressed
 from service.http.json_body import Parse, declared_length, parser, require_json
 from service.job_process.auditing import SECONDS, opened
 from service.job_process.disk import written
@@ -218,7 +218,7 @@ def mount(app: FastAPI, state: State) -> None:
 async def _add(changes: Changes, server: State, request: Request, name: str | None) -> ServedTokenizer:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type in ARCHIVES:
-        require_unpacked(request.scope["headers"])
+        require_uncompressed(request.scope["headers"])
         length = declared_length(request.scope["headers"], lambda _: None)
         if name is None:
             raise ServiceError("missing_field", "name the tokenizer whose archive this is: ?name=...", "query name")
@@ -243,7 +243,7 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
 
 async def _json(server: State, request: Request, parse: Parse) -> Any:
     log_entry: LogEntry = request.scope["log_entry"]
-    require_unpacked(request.scope["headers"])
+    require_uncompressed(request.scope["headers"])
     length = declared_length(request.scope["headers"], require_json)
     return parse(b"".join(await server.limits.read(length, request.receive, log_entry)))
 

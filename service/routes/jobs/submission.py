@@ -17,7 +17,7 @@ from service.admission.limits import Disconnected
 from service.admission.threads import saturated
 from service.auth import Identity
 from service.errors import ServiceError
-from service.http.codings import require_unpacked
+from service.http.compression import require_uncompressed
 from service.http.json_body import declared_length, require_json
 from service.http.multipart import boundary_of
 from service.jobs import Job, JobRequest, Prepared
@@ -76,7 +76,7 @@ class Submission:
         self._access.refuse_other_sites(request)
         sender = Sender(caller(request), idempotency_key(request.headers.getlist("idempotency-key")))
         media_type = request.headers.get("content-type", "").encode("latin-1")
-        require_unpacked(request.scope["headers"])
+        require_uncompressed(request.scope["headers"])
         length = declared_length(request.scope["headers"], _require_json_or_form)
         if not media_type.lower().startswith(MULTIPART):
             chunks = await self._limits.read(length, receive, log_entry)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.auth import entry, new_key
+from service.pipeline import Pipeline
 from tests.service.conftest import MakeClient, RunServer
 from tests.support.connection import COMMON, FOX, JSON, LIMITS, Caller, answered_at_once, exchange, request
 
@@ -287,6 +288,23 @@ def test_an_error_of_the_fast_path_is_counted_and_logged_and_its_route_answers(
     ]
     metric = 'tokd_fast_path_failures_total{error="ZeroDivisionError",route="/encode"} 1.0'
     assert metric in client.get("/metrics").text
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_bug_before_the_body_is_read_is_answered_as_one(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    app: Any = make_client().app
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("a text of the caller")
+
+    monkeypatch.setattr(Pipeline, "admit", fail)
+    written, closed, _ = asyncio.run(told(app, [request()], at_once=at_once))
+    assert written.startswith(b"HTTP/1.1 500 ")
+    assert closed
+    assert b"caller" not in written
+    assert app.tokd.limits.requests == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.errors import ServiceError
-from service.http.mistyped import name_mistyped
+from service.http.body_errors import name_mistyped
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer

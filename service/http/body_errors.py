@@ -1,6 +1,6 @@
-"""What is wrong with a JSON body: the one most telling error, with its place.
+"""The one most telling error of a JSON body, with its place, and the field that was meant for one that is missing.
 
-Python's own ``json`` is used only here, to find the field of a lone surrogate.
+Only here a body is read by Python's own ``json``: to find the field of a lone surrogate, or of a misspelt name.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -45,7 +45,15 @@ CALLED_ELSEWHERE = {
     "parts": "return",
     "max_tokens": "max_length",
 }
-"""What other servers and libraries call a field of ours."""
+"""Aliases of our fields in other APIs."""
+
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+_MESSAGE = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content", "thinking", "type")
+"""Fields of messages, none of which is a mistake."""
+
+_READ_BY_TEMPLATES = ("role", "content")
+"""Fields of messages that the service does not miss, but most templates do."""
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -226,3 +234,35 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def name_mistyped(error: ServiceError, body: bytes, fields: Collection[str]) -> None:
+    """Let an error about a missing field name what the body has in its place, if that is near.
+
+    Args:
+        fields: those of the body.
+    """
+    if error.path is None or len(body) > _SEARCHED_BYTES:
+        return
+    *within, missing = [int(index) if index else name for name, index in _STEPS.findall(error.path)] or [""]
+    try:
+        place = json.loads(body)
+        for step in within:
+            place = place[step]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return
+    if not isinstance(place, dict) or missing in place or not isinstance(missing, str):
+        return
+    if error.code != "missing_field" and missing not in _READ_BY_TEMPLATES:
+        return
+    known = (*_MESSAGE, missing) if within else fields
+    wrong = next((key for key in place if key not in known and _is_near(key, missing)), None)
+    if wrong is not None:
+        error.detail += f"; {quote(wrong)} is not a field; did you mean {missing!r}?"
+
+
+def _is_near(key: str, missing: str) -> bool:
+    def meaning(word: str) -> str:
+        return CALLED_ELSEWHERE.get(word, word)
+
+    return meaning(key) == meaning(missing) or bool(did_you_mean(key, [missing]))

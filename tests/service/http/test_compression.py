@@ -1,4 +1,4 @@
-"""Packed bodies mean what they unpack to, within the bounds of plain ones; large answers are packed if asked for."""
+"""Compressed bodies mean what plain ones do, within the same bounds; large answers are compressed if asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import ServiceError
-from service.http.codings import answer_coding, pack, unpack
+from service.http.compression import answer_coding, compress, decompress
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 
@@ -62,7 +62,7 @@ def test_a_window_that_takes_much_memory_is_refused() -> None:
     packer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     frame = packer.compress(os.urandom(1 << 10)) + packer.flush()
     with pytest.raises(ServiceError) as caught:
-        unpack("zstd", [frame], 1 << 30)
+        decompress("zstd", [frame], 1 << 30)
     assert caught.value.code == "invalid_encoding"
 
 
@@ -70,9 +70,9 @@ def test_a_window_that_takes_much_memory_is_refused() -> None:
     parts=st.lists(st.binary(max_size=3000), max_size=5), coding=st.sampled_from([*PACKED]), step=st.integers(1, 999)
 )
 def test_what_is_packed_unpacks_to_the_same(parts: list[bytes], coding: Any, step: int) -> None:
-    packed = b"".join(bytes(part) for part in pack(coding, parts))
+    packed = b"".join(bytes(part) for part in compress(coding, parts))
     chunks = [packed[at : at + step] for at in range(0, len(packed), step)]
-    assert unpack(coding, chunks, 1 << 20) == b"".join(parts)
+    assert decompress(coding, chunks, 1 << 20) == b"".join(parts)
 
 
 @pytest.mark.parametrize("coding", PACKED)
@@ -80,9 +80,9 @@ def test_a_body_of_several_megabytes_unpacks_to_the_same(coding: Any) -> None:
     data = b"".join(b"%d the quick brown fox\n" % number for number in range(200_000)) + bytes(3 << 20)
     packed = PACKED[coding](data)
     chunks = [packed[at : at + (1 << 16)] for at in range(0, len(packed), 1 << 16)]
-    assert unpack(coding, chunks, len(data)) == data
+    assert decompress(coding, chunks, len(data)) == data
     with pytest.raises(ServiceError, match="more than"):
-        unpack(coding, chunks, len(data) - 1)
+        decompress(coding, chunks, len(data) - 1)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def test_large_answers_are_packed_for_callers_that_accept_it(make_client: MakeCl
     assert answer.headers.get("content-encoding") == coding
     assert answer.headers["vary"] == "accept-encoding"
     assert int(answer.headers["content-length"]) == len(raw)
-    plain = {"gzip": gzip.decompress, "zstd": lambda data: unpack("zstd", [data], 1 << 30), None: bytes}[coding](raw)
+    plain = {"gzip": gzip.decompress, "zstd": lambda data: decompress("zstd", [data], 1 << 30), None: bytes}[coding](
+        raw
+    )
     assert plain == client.post("/encode", json=body, headers={"accept-encoding": "identity"}).content
     assert coding is None or len(raw) < len(plain) // 2
 

@@ -1,7 +1,7 @@
-"""Packed bodies: gzip and zstd, in and out.
+"""Compressed bodies: gzip and zstd, in and out.
 
-A caller says with ``content-encoding`` how its body is packed, and with ``accept-encoding`` how an answer may be. Both
-are work of threads, and no body is unpacked further than one may be large.
+A caller says with ``content-encoding`` how its body is compressed, and with ``accept-encoding`` how an answer may be.
+Both are work of threads, and no body is decompressed further than one may be large.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service.request_log import Headers
 Coding = Literal["zstd", "gzip"]
 
 CODINGS: tuple[Coding, ...] = ("zstd", "gzip")
-"""In the order of preference: zstd packs several times as fast."""
+"""In the order of preference: zstd compresses several times as fast."""
 
 _LEVEL = 1
 _GZIP = 16 + zlib.MAX_WBITS
@@ -28,7 +28,7 @@ _WINDOW = 8 << 20
 """The most memory of a frame's window, as RFC 9659 has it for HTTP."""
 
 _ZSTD_STEP = 512
-"""Bytes that are unpacked at once: a block of four bytes may become 128 KiB."""
+"""Bytes that are decompressed at once: a block of four bytes may become 128 KiB."""
 
 _GZIP_STEP = 1 << 20
 
@@ -37,7 +37,7 @@ _ACCEPTED = (b"accept-encoding", ", ".join(CODINGS).encode("ascii"))
 
 
 def body_coding(headers: Headers) -> Coding | None:
-    """Return how a body is packed; ``None`` if it is not.
+    """Return how a body is compressed; ``None`` if it is not.
 
     Errors:
         ``unsupported_encoding``
@@ -53,8 +53,8 @@ def body_coding(headers: Headers) -> Coding | None:
     raise ServiceError("unsupported_encoding", detail, "header content-encoding", headers=(_ACCEPTED,))
 
 
-def require_unpacked(headers: Headers) -> None:
-    """Refuse a packed body, of a route that reads bodies as they come.
+def require_uncompressed(headers: Headers) -> None:
+    """Refuse a compressed body, of a route that reads bodies as they come.
 
     Errors:
         ``unsupported_encoding``
@@ -67,7 +67,7 @@ def require_unpacked(headers: Headers) -> None:
 
 
 def answer_coding(headers: Headers) -> Coding | None:
-    """Return how the caller would like a large answer packed, or ``None``."""
+    """Return how the caller would like a large answer compressed, or ``None``."""
     found = weights(headers, b"accept-encoding")
     anything = found.get("*", 0.0)
     best = max(CODINGS, key=lambda coding: found.get(coding, anything))
@@ -75,15 +75,15 @@ def answer_coding(headers: Headers) -> Coding | None:
     return best if weight > 0 and weight >= found.get("identity", 0.0) else None
 
 
-def unpack(coding: Coding, chunks: list[bytes], most: int) -> bytes:
-    """Unpack a body.
+def decompress(coding: Coding, chunks: list[bytes], most: int) -> bytes:
+    """Decompress a body.
 
     Errors:
         ``body_too_large``: it has more than ``most`` bytes. ``invalid_encoding``: it is damaged or cut short.
     """
     parts, size = [], 0
     try:
-        for part in _UNPACK[coding](chunks):
+        for part in _DECOMPRESS[coding](chunks):
             parts.append(part)
             size += len(part)
             if size > most:
@@ -94,15 +94,15 @@ def unpack(coding: Coding, chunks: list[bytes], most: int) -> bytes:
     return b"".join(parts)
 
 
-def pack(coding: Coding, blocks: Iterable[Block]) -> list[Block]:
-    """Pack an answer."""
-    packer: Any = (
+def compress(coding: Coding, blocks: Iterable[Block]) -> list[Block]:
+    """Compress an answer."""
+    compressor: Any = (
         zstandard.ZstdCompressor(level=_LEVEL).compressobj()
         if coding == "zstd"
         else zlib.compressobj(_LEVEL, wbits=_GZIP)
     )
-    made = [packer.compress(block if isinstance(block, bytes) else block.data) for block in blocks]
-    return [part for part in (*made, packer.flush()) if part]
+    made = [compressor.compress(block if isinstance(block, bytes) else block.data) for block in blocks]
+    return [part for part in (*made, compressor.flush()) if part]
 
 
 def _ungzip(chunks: list[bytes]) -> Iterator[bytes]:
@@ -119,13 +119,13 @@ def _ungzip(chunks: list[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: list[bytes]) -> Iterator[bytes]:
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     frame = None
     for chunk in chunks:
         for start in range(0, len(chunk), _ZSTD_STEP):
             data = chunk[start : start + _ZSTD_STEP]
             while data:
-                frame = frame or unpacker.decompressobj()
+                frame = frame or decompressor.decompressobj()
                 yield frame.decompress(data)
                 data = b""
                 if frame.eof:
@@ -134,4 +134,4 @@ def _unzstd(chunks: list[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-_UNPACK: dict[Coding, Callable[[list[bytes]], Iterator[bytes]]] = {"gzip": _ungzip, "zstd": _unzstd}
+_DECOMPRESS: dict[Coding, Callable[[list[bytes]], Iterator[bytes]]] = {"gzip": _ungzip, "zstd": _unzstd}
