@@ -66,22 +66,26 @@ class PlainRequests(Plain):
     def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
         """Answer a body; see ``Plain``."""
         registry = self._registry()
-        loaded = registry.default
+        loaded, reference = registry.default, None
         given = self._ask(loaded, body, None, may_take_long)
         if isinstance(given, str):
+            reference = given
             try:
-                loaded = self._find(registry, given)
+                loaded = self._find(registry, reference)
             except (ServiceError, Unopened):
                 return None
-            given = self._ask(loaded, body, given, may_take_long)
+            given = self._ask(loaded, body, reference, may_take_long)
         if given is None or isinstance(given, str):
             if not may_take_long and (loaded.takes_long(len(body)) or body.count(b",") >= INLINE_ITEMS):
                 raise LeftToThread
             return None
-        return Answer([given[0]], given[1], loaded.hash, headers=loaded.headers)
+        return Answer([given[0]], given[1], loaded.hash, headers=self._headers(loaded, reference))
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.get(reference)
+
+    def _headers(self, loaded: ServedTokenizer, _: str | None) -> Trace:
+        return loaded.headers
 
     @abstractmethod
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeVar, cast
+from typing import Literal, cast
 
-from service.errors import ServiceError
-from service.http.fast_path import Given, Plain, PlainTexts
+from service.http.fast_path import Given, PlainRequests, PlainTexts
 from service.http.json_body import refuse_many_values
-from service.http.response_json import Answer
 from service.registry.engines import Engines
-from service.registry.registry import Registry, Unopened
+from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 from service.schemas.requests import INLINE_STEPS
 from service.settings import Settings
 from tokenizer_core import ChatAnswerOptions, ChatRoute, ContentFormat
-
-T = TypeVar("T")
 
 _MESSAGES = b'"messages"'
 
@@ -53,26 +50,12 @@ class Chats:
             "most": None if may_take_long else INLINE_STEPS,
         }
 
-    def ask_of_model(
-        self,
-        registry: Registry,
-        body: bytes,
-        may_take_long: bool,
-        ask: Callable[[ServedTokenizer, str | None, ChatAnswerOptions], T | str | None],
-    ) -> tuple[T, ServedTokenizer, str | None] | None:
-        """Ask about the chat of a body that may name a model; return the answer with the tokenizer and the name."""
-        loaded, model = registry.default, None
-        options = self.options(loaded, body, model, may_take_long)
-        given = None if options is None else ask(loaded, model, options)
-        if isinstance(given, str):
-            model = given
-            try:
-                loaded = registry.of_model(model)
-            except (ServiceError, Unopened):
-                return None
-            options = self.options(loaded, body, model, may_take_long)
-            given = None if options is None else ask(loaded, model, options)
-        return None if given is None or isinstance(given, str) else (given, loaded, model)
+    def ask(
+        self, route: ChatRoute, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool
+    ) -> Given:
+        """Ask for a whole answer."""
+        options = self.options(loaded, body, reference, may_take_long)
+        return options and loaded.chats.answer(route, body, reference, **options)
 
 
 class PlainTextsOrChats(PlainTexts):
@@ -89,25 +72,21 @@ class PlainTextsOrChats(PlainTexts):
         given = super()._ask(loaded, body, reference, may_take_long)
         if given is not None:
             return given
-        options = self._chats.options(loaded, body, reference, may_take_long)
-        return options and loaded.chats.answer(self._chat_route, body, reference, **options)
+        return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long)
 
 
-class PlainTokenize(Plain):
+class PlainTokenize(PlainRequests):
     """Requests with one chat to ``/tokenize`` as vLLM has it."""
 
     def __init__(self, registry: Callable[[], Registry], settings: Settings, engines: Engines) -> None:
-        self._registry, self._chats, self._engines = registry, Chats(settings, engines), engines
+        super().__init__(registry, settings)
+        self._chats, self._engines = Chats(settings, engines), engines
 
-    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        """Answer a body; see ``Plain``."""
-        found = self._chats.ask_of_model(
-            self._registry(),
-            body,
-            may_take_long,
-            lambda loaded, model, options: loaded.chats.answer("tokenize", body, model, **options),
-        )
-        if found is None:
-            return None
-        (json, count), loaded, model = found
-        return Answer([json], count, loaded.hash, headers=self._engines.headers(model, loaded))
+    def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
+        return registry.of_model(reference)
+
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
+        return self._chats.ask("tokenize", loaded, body, reference, may_take_long)
+
+    def _headers(self, loaded: ServedTokenizer, reference: str | None) -> Trace:
+        return self._engines.headers(reference, loaded)

@@ -62,20 +62,21 @@ class PlainRender(Plain):
         if b'"documents"' in body:
             return None
         state = self._current.state
-        found = self._chats.ask_of_model(
-            state.registry,
-            body,
-            may_take_long,
-            lambda loaded, model, options: loaded.chats.render(body, model, **options),
-        )
+        loaded, model = state.registry.default, None
+        options = self._chats.options(loaded, body, model, may_take_long)
+        given = options and loaded.chats.render(body, model, **options)
+        if isinstance(given, str):
+            loaded, model = state.registry.of_model(given), given
+            options = self._chats.options(loaded, body, model, may_take_long)
+            given = options and loaded.chats.render(body, model, **options)
+        if given is None or isinstance(given, str):
+            return None
+        ids, count, rest = given
+        make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
+        found = make(state.engines, loaded, rest)
         if found is None:
             return None
-        (ids, count, rest), loaded, _ = found
-        make = self._framed if len(rest) <= MOST_CACHED_BYTES else self._frame
-        framed = make(state.engines, loaded, rest)
-        if framed is None:
-            return None
-        frame, own_id = framed
+        frame, own_id = found
         return frame.fill(loaded, f"chatcmpl-{self._sent_id or own_id or uuid4().hex}", ids, count)
 
     def _frame(self, engines: Engines, loaded: ServedTokenizer, rest: bytes) -> tuple[Frame, str | None] | None:
