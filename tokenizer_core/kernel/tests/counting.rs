@@ -10,7 +10,7 @@ use tokd_kernel::pretokenize::Pretokenizer;
 use tokd_kernel::regex::StepBudget;
 use tokd_kernel::train::counter::Counter;
 use tokd_kernel::train::counts::Counts;
-use tokd_kernel::train::cut::{Places, last_cut, places};
+use tokd_kernel::train::cut::{CutPlaces, last_cut, places};
 use tokd_kernel::train::separators::Separators;
 use tokd_kernel::train::stream::{InvalidUtf8, Stream};
 
@@ -91,7 +91,7 @@ proptest! {
         normalizers in prop::collection::vec(prop::sample::select(&NORMALIZERS), 0..4),
     ) {
         let config = normalizing(&normalizers, pattern);
-        prop_assert_eq!(places(&config), Some(Places::BehindLetters));
+        prop_assert_eq!(places(&config), Some(CutPlaces::BehindLetters));
         let pretokenizer = Pretokenizer::new(&config.pretokenizer).unwrap();
         let normalizer = Normalizer::new(&config.normalizer).unwrap();
         let pieces_of = |text: &str| pieces(&pretokenizer, &normalized(&normalizer, text));
@@ -99,7 +99,7 @@ proptest! {
         let mut to = text.len();
         let from = (0..=from.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
         let whole = pieces_of(&text);
-        while let Some(cut) = last_cut(Places::BehindLetters, &text, from, to) {
+        while let Some(cut) = last_cut(CutPlaces::BehindLetters, &text, from, to) {
             prop_assert_eq!(&[pieces_of(&text[..cut]), pieces_of(&text[cut..])].concat(), &whole, "cut at {}", cut);
             to = cut;
         }
@@ -158,7 +158,7 @@ proptest! {
 fn a_long_document_is_counted_in_parts_and_a_special_token_is_never_cut() {
     let specials = [String::from("end of text"), String::from("<|x|>")];
     let separators = Separators::new(&specials).unwrap();
-    let mut stream = Stream::new(InvalidUtf8::Refuse, Some(Places::BehindLetters));
+    let mut stream = Stream::new(InvalidUtf8::Refuse, Some(CutPlaces::BehindLetters));
     let text = "a word, end of text<|x|> and more. ".repeat(100_000);
     let (mut parts, mut joined) = (0, String::new());
     for block in text.as_bytes().chunks(70_001) {

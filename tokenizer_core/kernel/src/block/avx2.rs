@@ -12,7 +12,7 @@ use core::arch::x86_64::{
 
 use super::copy_hits::{Equal, KEYS, ReadBucket};
 use super::keys::{BYTES, Borders, GROUP, MakeKeys, make};
-use super::{Keys, Pieces};
+use super::{BlockPieces, Keys};
 #[cfg(test)]
 use crate::piece_cache::Buckets;
 use crate::piece_cache::{Caches, ID, KEY_LIMIT, Key, PART_BIT, PLACE_SHIFT};
@@ -87,7 +87,7 @@ impl ReadBucket for Avx2 {
 
 /// As [`make`], compiled with the instructions of the level.
 struct MakeAll<'a> {
-    pieces: &'a Pieces<'a>,
+    pieces: &'a BlockPieces<'a>,
     caches: &'a Caches,
     keys: &'a mut Keys,
 }
@@ -111,7 +111,7 @@ fn load<T>(_: Avx2, from: &T) -> __m256i {
 
 impl MakeKeys for Avx2 {
     #[inline(always)]
-    fn all(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+    fn all(self, pieces: &BlockPieces<'_>, caches: &Caches, keys: &mut Keys) {
         self.run(MakeAll { pieces, caches, keys });
     }
 

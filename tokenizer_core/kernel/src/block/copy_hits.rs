@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Found, KNOWN, Keys, Miss, PIECES, Room};
+use super::{FoundPieces, KNOWN, Keys, Miss, PIECES, Room};
 use crate::output::Sink;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::simd::level::Portable;
@@ -49,7 +49,7 @@ pub(super) unsafe fn copy_hits<R: ReadBucket, S: Sink>(
     places: Range<usize>,
     caches: &Caches,
     keys: &Keys,
-    found: &mut Found,
+    found: &mut FoundPieces,
     ids: &mut Room,
 ) {
     debug_assert!(found.end + IDS_LIMIT * places.len() <= KNOWN && found.miss_count + places.len() <= PIECES);

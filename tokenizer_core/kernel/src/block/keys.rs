@@ -1,7 +1,7 @@
 //! The keys of a block, and where they are looked up. Each step is done for all pieces before the next begins, so that
 //! many loads are under way at once.
 
-use super::{Keys, PIECES, Pieces, last_bytes};
+use super::{BlockPieces, Keys, PIECES, last_bytes};
 #[cfg(test)]
 use crate::piece_cache::Buckets;
 use crate::piece_cache::{Caches, KEY_LIMIT, Key, PLACE_SHIFT};
@@ -21,7 +21,7 @@ pub(super) type Borders = [u32; GROUP + 1];
 /// How each level makes keys.
 pub(super) trait MakeKeys: Copy {
     /// Make the keys of all pieces of a block, in a function of its own, so that it has all registers; see [`make`].
-    fn all(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys);
+    fn all(self, pieces: &BlockPieces<'_>, caches: &Caches, keys: &mut Keys);
 
     /// Make the keys of a group and their places, which have so many bits in buckets. The bytes from a border on are
     /// `bytes_of`; a byte of `parts` is 1 for each piece that is a part. Returns a bit for each piece that is longer
@@ -44,7 +44,7 @@ pub(super) trait MakeKeys: Copy {
 
 impl MakeKeys for Portable {
     #[inline(never)]
-    fn all(self, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+    fn all(self, pieces: &BlockPieces<'_>, caches: &Caches, keys: &mut Keys) {
         make(self, pieces, caches, keys);
     }
 
@@ -71,7 +71,7 @@ impl MakeKeys for Portable {
 
 /// Make the keys of all pieces, prefetch their buckets, and note which are longer.
 #[inline(always)]
-pub(super) fn make(simd: impl MakeKeys, pieces: &Pieces<'_>, caches: &Caches, keys: &mut Keys) {
+pub(super) fn make(simd: impl MakeKeys, pieces: &BlockPieces<'_>, caches: &Caches, keys: &mut Keys) {
     let (text, ends) = (pieces.text, &pieces.ends[..pieces.count()]);
     let (near, last_from) = (text.len().saturating_sub(KEY_LIMIT), text.len().saturating_sub(BYTES));
     let last = last_bytes(text);

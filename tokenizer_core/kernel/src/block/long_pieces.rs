@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Found, MORE, PIECES, Pieces, Room};
+use super::{BlockPieces, FoundPieces, MORE, PIECES, Room};
 use crate::output::Sink;
 use crate::piece_cache::{Caches, Key, LongHash, WideIds, WideKey};
 
@@ -73,7 +73,7 @@ impl LongPieces {
 
     /// Prefetch what is remembered of them.
     #[inline(never)]
-    pub(super) fn prefetch(&mut self, pieces: &Pieces<'_>, caches: &Caches) {
+    pub(super) fn prefetch(&mut self, pieces: &BlockPieces<'_>, caches: &Caches) {
         for (number, place) in self.places[..self.count].iter().enumerate() {
             let range = pieces.range(*place as usize);
             self.known[number] = Known::Nothing;
@@ -93,7 +93,7 @@ impl LongPieces {
     #[inline(never)]
     pub(super) fn find(
         &mut self,
-        pieces: &Pieces<'_>,
+        pieces: &BlockPieces<'_>,
         caches: &Caches,
         keys: &mut [Key; PIECES],
         buckets: &mut [u32; PIECES],
@@ -159,7 +159,7 @@ impl LongPieces {
     }
 }
 
-impl Found {
+impl FoundPieces {
     /// Append these ids of the `LongCache`, or only their number if the sink counts.
     #[inline(always)]
     pub(super) fn append_long_piece<S: Sink>(&mut self, kept: Range<usize>, caches: &Caches, ids: &mut Room) {

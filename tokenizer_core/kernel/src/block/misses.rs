@@ -2,10 +2,10 @@
 //! the model has to encode.
 
 use super::long_pieces::WidePiece;
-use super::{Keys, Miss, PIECES, Pieces, STEP};
+use super::{BlockPieces, Keys, Miss, PIECES, STEP};
 use crate::capacity::reserve;
 use crate::error::Result;
-use crate::model::{AnyModel, Piece, PieceIds, Work};
+use crate::model::{AnyModel, ModelBuffers, Piece, PieceIds};
 use crate::piece_cache::{Caches, IDS_LIMIT, IdChunk, PLACE_SHIFT, WideIds};
 
 /// Twice as many as there are pieces.
@@ -56,9 +56,9 @@ impl Misses {
         &mut self,
         misses: &[Miss],
         keys: &Keys,
-        pieces: &Pieces<'_>,
+        pieces: &BlockPieces<'_>,
         model: &AnyModel,
-        work: &mut Work,
+        work: &mut ModelBuffers,
         caches: &mut Caches,
     ) -> Result<()> {
         self.made.clear();
@@ -111,7 +111,7 @@ impl Misses {
 
     /// Find what the caches have elsewhere, one kind of piece after the other, so that branches are predicted.
     #[inline(always)]
-    fn look_elsewhere(&mut self, misses: &[Miss], keys: &Keys, pieces: &Pieces<'_>, caches: &Caches) {
+    fn look_elsewhere(&mut self, misses: &[Miss], keys: &Keys, pieces: &BlockPieces<'_>, caches: &Caches) {
         let Self { found, made, miss_of, .. } = self;
         for (miss, Miss { at, .. }) in misses.iter().enumerate() {
             let at = *at as usize;
@@ -143,7 +143,7 @@ impl Misses {
 
     /// List the misses that are in no cache. A third of the short ones repeat an earlier one of the block.
     #[inline(always)]
-    fn list_unknown(&mut self, misses: &[Miss], keys: &Keys, pieces: &Pieces<'_>) {
+    fn list_unknown(&mut self, misses: &[Miss], keys: &Keys, pieces: &BlockPieces<'_>) {
         self.unknown.clear();
         self.unknown_at.clear();
         self.repeats.clear();

@@ -20,7 +20,7 @@ use self::keys::MakeKeys;
 use self::long_pieces::LongPieces;
 use self::misses::Misses;
 use crate::error::Result;
-use crate::model::{AnyModel, Token, Work};
+use crate::model::{AnyModel, ModelBuffers, Token};
 use crate::output::Sink;
 use crate::piece_cache::{Caches, IDS_LIMIT, KEY_LIMIT, Key};
 use crate::simd::level::{OnLevel, SimdLevel};
@@ -52,7 +52,7 @@ type Room = [u32; ROOM];
 
 /// The pieces of one block, one after the other.
 #[derive(Debug, Clone, Copy)]
-pub struct Pieces<'a> {
+pub struct BlockPieces<'a> {
     /// The whole text.
     pub text: &'a [u8],
     /// Where the first piece begins.
@@ -63,7 +63,7 @@ pub struct Pieces<'a> {
     pub parts: &'a [bool],
 }
 
-impl Pieces<'_> {
+impl BlockPieces<'_> {
     #[inline]
     fn count(&self) -> usize {
         self.ends.len().min(PIECES)
@@ -110,14 +110,14 @@ struct Keys {
 
 /// The keys of a block's pieces, and where they are looked up.
 struct LookedUp<'a> {
-    pieces: &'a Pieces<'a>,
+    pieces: &'a BlockPieces<'a>,
     keys: &'a Keys,
     caches: &'a Caches,
 }
 
 /// What the caches have of a block, and which pieces they miss.
 #[derive(Debug)]
-struct Found {
+struct FoundPieces {
     /// How many ids the known pieces have.
     end: usize,
     /// The first `miss_count` are the unknown pieces.
@@ -138,7 +138,7 @@ struct Miss {
 #[derive(Debug)]
 pub struct PieceBlock {
     keys: Keys,
-    found: Found,
+    found: FoundPieces,
     misses: Misses,
     /// What the caches have; and that joined with what they miss.
     known: Room,
@@ -150,7 +150,7 @@ impl Default for PieceBlock {
     fn default() -> Self {
         Self {
             keys: Keys { keys: [Key::EMPTY; PIECES], places: [0; PIECES], long_pieces: LongPieces::default() },
-            found: Found { end: 0, miss_count: 0, misses: [Miss::default(); PIECES] },
+            found: FoundPieces { end: 0, miss_count: 0, misses: [Miss::default(); PIECES] },
             misses: Misses::default(),
             known: [0; ROOM],
             joined: Vec::new(),
@@ -161,9 +161,9 @@ impl Default for PieceBlock {
 /// A block to be encoded on any level.
 struct Encode<'a, S> {
     block: &'a mut PieceBlock,
-    pieces: Pieces<'a>,
+    pieces: BlockPieces<'a>,
     model: &'a AnyModel,
-    work: &'a mut Work,
+    work: &'a mut ModelBuffers,
     caches: &'a mut Caches,
     sink: &'a mut S,
 }
@@ -178,7 +178,7 @@ impl<L: MakeKeys + ReadBucket, S: Sink> OnLevel<L> for Encode<'_, S> {
         caches.statistics.pieces += pieces.count() as u64;
         keys.make(simd, &pieces, caches);
         found.find::<L, S>(simd, &LookedUp { pieces: &pieces, keys, caches }, known);
-        let Found { end, misses: missed, miss_count } = found;
+        let FoundPieces { end, misses: missed, miss_count } = found;
         let mut words = &known[..*end];
         if *miss_count > 0 {
             let missed = &missed[..*miss_count];
@@ -208,10 +208,10 @@ impl PieceBlock {
     #[inline]
     pub fn encode(
         &mut self,
-        pieces: Pieces<'_>,
+        pieces: BlockPieces<'_>,
         level: SimdLevel,
         model: &AnyModel,
-        work: &mut Work,
+        work: &mut ModelBuffers,
         caches: &mut Caches,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -229,7 +229,7 @@ impl PieceBlock {
 impl Keys {
     /// Make the keys of all pieces, and find the longer ones.
     #[inline(always)]
-    fn make(&mut self, simd: impl MakeKeys, pieces: &Pieces<'_>, caches: &Caches) {
+    fn make(&mut self, simd: impl MakeKeys, pieces: &BlockPieces<'_>, caches: &Caches) {
         simd.all(pieces, caches, self);
         if self.long_pieces.count > 0 {
             self.long_pieces.prefetch(pieces, caches);
@@ -238,7 +238,7 @@ impl Keys {
     }
 }
 
-impl Found {
+impl FoundPieces {
     /// Write the ids of all pieces that are known to `ids`; or only count them, if the sink does. List the others.
     #[inline(always)]
     fn find<L: ReadBucket, S: Sink>(&mut self, simd: L, looked_up: &LookedUp<'_>, ids: &mut Room) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::copy_hits::ReadBucket;
 use super::keys::MakeKeys;
-use super::{Found, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock, Pieces};
+use super::{BlockPieces, FoundPieces, IDS_LIMIT, Key, Keys, LookedUp, MORE, PIECES, PieceBlock};
 use crate::output::count::Count;
 use crate::piece_cache::{Buckets, Caches, IdChunk, LongHash, WideIds, WideKey};
 #[cfg(target_arch = "x86_64")]
@@ -26,7 +26,7 @@ struct Findings {
 }
 
 fn findings(block: &PieceBlock, count: usize, ids: &[u32]) -> Findings {
-    let (Keys { keys, places, long_pieces }, Found { misses, miss_count, .. }) = (&block.keys, &block.found);
+    let (Keys { keys, places, long_pieces }, FoundPieces { misses, miss_count, .. }) = (&block.keys, &block.found);
     Findings {
         keys: keys[..count].to_vec(),
         places: places[..count].to_vec(),
@@ -39,7 +39,7 @@ fn findings(block: &PieceBlock, count: usize, ids: &[u32]) -> Findings {
 
 /// What a level finds when it copies ids, and when it counts them.
 struct Find<'a> {
-    pieces: &'a Pieces<'a>,
+    pieces: &'a BlockPieces<'a>,
     caches: &'a Caches,
 }
 
@@ -68,7 +68,7 @@ type PlaceOf = fn(&Buckets, Key) -> usize;
 
 /// Assert that every level finds in its caches, which it looks pieces up in its own way, what is there by definition;
 /// returns what one of them finds.
-fn find_by_all(pieces: &Pieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
+fn find_by_all(pieces: &BlockPieces<'_>, caches: impl Fn(PlaceOf) -> Caches) -> Findings {
     let of_portable = |cache: &Buckets, key| Portable.place(cache, key);
     let own = caches(of_portable);
     let truly = truth(pieces, &own, of_portable);
@@ -90,7 +90,7 @@ type Longer = (Vec<u32>, Option<(Key, usize)>);
 
 /// The ids of the pieces that are longer than a key, by definition: wide pieces, then those in the `LongCache`, each as
 /// long as there is room; and where a bucket has them, its place and what they are found by.
-fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
+fn longer(pieces: &BlockPieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
     let mut known: HashMap<usize, Longer> = HashMap::new();
     let mut extra_ids = 0;
     let mut has_room = |ids: usize| {
@@ -123,7 +123,7 @@ fn longer(pieces: &Pieces<'_>, caches: &Caches) -> HashMap<usize, Longer> {
 }
 
 /// By definition.
-fn truth(pieces: &Pieces<'_>, caches: &Caches, place_of: PlaceOf) -> Findings {
+fn truth(pieces: &BlockPieces<'_>, caches: &Caches, place_of: PlaceOf) -> Findings {
     let longer = longer(pieces, caches);
     let mut found = Findings { keys: vec![], places: vec![], wide: vec![], long: vec![], ids: vec![], misses: vec![] };
     for at in 0..pieces.count() {
@@ -182,7 +182,7 @@ proptest! {
         let skipped = skipped.min(ends.len() - 1);
         let start = if skipped == 0 { 0 } else { ends[skipped - 1] as usize };
         let parts = parts.get(skipped..).unwrap_or_default();
-        let pieces = Pieces { text: &text, start, ends: &ends[skipped..], parts };
+        let pieces = BlockPieces { text: &text, start, ends: &ends[skipped..], parts };
         let caches = |place_of: PlaceOf| {
             // So few buckets that pieces collide.
             let mut caches = Caches::new(cache_bytes);
@@ -215,7 +215,7 @@ proptest! {
 fn a_block_may_be_full_of_pieces_and_of_ids() {
     let text: Vec<u8> = (0..PIECES).flat_map(|at| [b'a' + (at % 26) as u8, b'a' + (at / 26) as u8]).collect();
     let ends: Vec<u32> = (1..=PIECES as u32).map(|at| at * 2).collect();
-    let pieces = Pieces { text: &text, start: 0, ends: &ends, parts: &[] };
+    let pieces = BlockPieces { text: &text, start: 0, ends: &ends, parts: &[] };
     let nothing = find_by_all(&pieces, |_| Caches::new(1 << 20));
     assert_eq!(nothing.misses.len(), PIECES);
     let all = find_by_all(&pieces, |place_of| {
@@ -234,7 +234,7 @@ fn a_block_may_be_full_of_pieces_and_of_ids() {
 #[test]
 fn a_wide_piece_may_go_on_with_the_bytes_that_it_is_looked_up_by() {
     let text = b"fifteen letters\x1Ffifteen letters";
-    let pieces = Pieces { text, start: 0, ends: &[31], parts: &[] };
+    let pieces = BlockPieces { text, start: 0, ends: &[31], parts: &[] };
     let ids: Vec<u32> = (1..=8).collect();
     let found = find_by_all(&pieces, |_| {
         let mut caches = Caches::new(1 << 10);

@@ -2,10 +2,10 @@
 
 use xxhash_rust::xxh64::xxh64 as xxh64_of;
 
-use super::{BlockHashes, Options, add_ids, cbor};
+use super::{BlockHashes, HashOptions, add_ids, cbor};
 
 /// FNV-1a over canonical CBOR of the parent, the ids and what else tells blocks apart.
-pub fn cbor_fnv<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+pub fn cbor_fnv<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     let model = options.model.as_deref().unwrap_or_default();
     let mut bytes = Vec::new();
     cbor::begin_list(3, &mut bytes);
@@ -31,7 +31,7 @@ pub fn cbor_fnv<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) 
 }
 
 /// XXH64 over the parent, the ids, and what else tells blocks apart with its length; the root's is the model.
-pub fn xxh64<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+pub fn xxh64<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     let mut bytes = Vec::new();
     let mut node = |parent: u64, ids: &[u32], extra: Option<&str>| {
         bytes.clear();
@@ -51,7 +51,7 @@ pub fn xxh64<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> 
 /// Hash each block with the one before it; the first has the salt.
 fn chain<'a>(
     blocks: impl Iterator<Item = &'a [u32]>,
-    options: &Options,
+    options: &HashOptions,
     root: u64,
     mut node: impl FnMut(u64, &[u32], Option<&str>) -> u64,
 ) -> BlockHashes {

@@ -24,7 +24,7 @@ pub const MAX_BLOCK: usize = 1 << 14;
 /// What a scheme hashes beside the ids; the caller has checked which scheme takes which.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Options {
+pub struct HashOptions {
     /// The seed of the first parent, as text.
     pub seed: Option<String>,
     /// The model's name.
@@ -58,7 +58,7 @@ pub struct BlockHashes {
 ///
 /// # Errors
 /// `invalid_option` at the option: an unknown scheme, a block of no ids, an id or a name that a scheme cannot write.
-pub fn block_hashes(scheme: &str, ids: &[u32], size: usize, options: &Options) -> Result<BlockHashes> {
+pub fn block_hashes(scheme: &str, ids: &[u32], size: usize, options: &HashOptions) -> Result<BlockHashes> {
     if size == 0 || size > MAX_BLOCK {
         return Err(wrong(format!("a block has 1 to {MAX_BLOCK} ids, not {size}"), "block_size"));
     }
@@ -90,7 +90,7 @@ fn add_ids(ids: &[u32], bytes: &mut Vec<u8>) {
 }
 
 /// Dynamo's hashes of blocks alone, and of the way to each.
-fn dynamo<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+fn dynamo<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     const SEED: u64 = 1337;
     let part = |text: &Option<String>, seed| match text.as_deref() {
         None | Some("") => 0,

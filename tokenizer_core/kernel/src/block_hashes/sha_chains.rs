@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{BlockHashes, Options, add_ids};
+use super::{BlockHashes, HashOptions, add_ids};
 
 type Hash = [u8; 32];
 
@@ -25,7 +25,7 @@ fn next(prior: Option<&Hash>, ids: &[u32], bytes: &mut Vec<u8>) -> Hash {
 }
 
 /// Digests of pages in storage, and the numbers of KV events, which SGLang reads as signed.
-pub fn sglang<'a>(pages: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+pub fn sglang<'a>(pages: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     let part = |text: &Option<String>| match text.as_deref() {
         None => vec![0],
         Some(text) => [&[1], &(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat(),
@@ -53,7 +53,7 @@ pub fn sglang<'a>(pages: impl Iterator<Item = &'a [u32]>, options: &Options) -> 
 }
 
 /// Digests of blocks, and their first 64 bits.
-pub fn trtllm<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+pub fn trtllm<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     let salt = options
         .cache_salt
         .as_ref()

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::pickle::{MAX_FRAME, Pickle};
-use super::{BlockHashes, Options, cbor, wrong};
+use super::{BlockHashes, HashOptions, cbor, wrong};
 use crate::error::Result;
 
 /// The seed of a server that sets no `PYTHONHASHSEED`.
@@ -12,7 +12,7 @@ const SEED: &str = "vllm-none-hash";
 type Hash = [u8; 32];
 
 /// What a block has beside its ids: tuples of a name and its values, in vLLM's order.
-fn extras(options: &Options, is_first: bool) -> Vec<Vec<&str>> {
+fn extras(options: &HashOptions, is_first: bool) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
     if let Some(lora) = options.lora.as_deref() {
         found.push(vec!["lora", lora, options.lora_path.as_deref().unwrap_or_default()]);
@@ -24,7 +24,7 @@ fn extras(options: &Options, is_first: bool) -> Vec<Vec<&str>> {
 }
 
 /// Over canonical CBOR.
-pub fn cbor<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> BlockHashes {
+pub fn cbor<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &HashOptions) -> BlockHashes {
     let mut bytes = Vec::new();
     cbor::add_text(options.seed.as_deref().unwrap_or(SEED), &mut bytes);
     chain(blocks, options, hash(&bytes), |parent, ids, extra| {
@@ -49,7 +49,7 @@ pub fn cbor<'a>(blocks: impl Iterator<Item = &'a [u32]>, options: &Options) -> B
 ///
 /// # Errors
 /// `invalid_option`: what pickle writes depends on more than the values.
-pub fn pickled<'a>(blocks: impl Iterator<Item = &'a [u32]> + Clone, options: &Options) -> Result<BlockHashes> {
+pub fn pickled<'a>(blocks: impl Iterator<Item = &'a [u32]> + Clone, options: &HashOptions) -> Result<BlockHashes> {
     if blocks.clone().flatten().any(|&id| id > i32::MAX as u32) {
         return Err(wrong("vllm-sha256 takes ids below 2147483648; use vllm-sha256-cbor".to_owned(), "ids"));
     }
@@ -86,7 +86,7 @@ pub fn pickled<'a>(blocks: impl Iterator<Item = &'a [u32]> + Clone, options: &Op
 
 fn chain<'a>(
     blocks: impl Iterator<Item = &'a [u32]>,
-    options: &Options,
+    options: &HashOptions,
     none: Hash,
     mut next: impl FnMut(&Hash, &[u32], &[Vec<&str>]) -> Hash,
 ) -> BlockHashes {

@@ -19,9 +19,9 @@ pub enum AnyDecoder {
 
 /// The state of whichever it is.
 #[derive(Debug, Clone, Default)]
-pub struct State {
-    chain: chain::State,
-    sentencepiece: sentencepiece::State,
+pub struct AnyState {
+    chain: chain::ChainState,
+    sentencepiece: sentencepiece::SentencePieceState,
 }
 
 impl AnyDecoder {
@@ -39,7 +39,7 @@ impl AnyDecoder {
 }
 
 impl Decoder for AnyDecoder {
-    type State = State;
+    type State = AnyState;
 
     #[inline]
     fn push(
@@ -47,7 +47,7 @@ impl Decoder for AnyDecoder {
         tokens: &TokenBytes,
         ids: &[impl LoadId],
         skip_special_tokens: bool,
-        state: &mut State,
+        state: &mut AnyState,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         match self {
@@ -59,7 +59,7 @@ impl Decoder for AnyDecoder {
         }
     }
 
-    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+    fn finish(&self, state: &mut AnyState, bytes: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Join(join) => join.finish(&mut (), bytes),
             Self::Chain(chain) => chain.finish(&mut state.chain, bytes),

@@ -1,6 +1,6 @@
 //! A chain of stages from the texts of tokens to text, one token at a time.
 
-use super::stages::{Held, Next, Stage, compile};
+use super::stages::{DecodeStage, Held, Next, compile};
 use super::{Decoder, LoadId, TokenBytes};
 use crate::config::DecoderStage;
 use crate::error::Result;
@@ -8,11 +8,11 @@ use crate::error::Result;
 /// Stages in their order.
 #[derive(Debug)]
 pub struct Chain {
-    stages: Vec<Stage>,
+    stages: Vec<DecodeStage>,
 }
 
 /// What each stage holds back; empty before the first token.
-pub type State = Vec<Held>;
+pub type ChainState = Vec<Held>;
 
 impl Chain {
     /// Compile these stages.
@@ -23,7 +23,7 @@ impl Chain {
         compile(stages).map(|stages| Self { stages })
     }
 
-    fn give(&self, texts: &[(u32, &[u8])], state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+    fn give(&self, texts: &[(u32, &[u8])], state: &mut ChainState, bytes: &mut Vec<u8>) -> Result<()> {
         for (_, text) in texts {
             let mut next = Next::new(&self.stages, state, bytes);
             match std::str::from_utf8(text) {
@@ -37,19 +37,19 @@ impl Chain {
 }
 
 impl Decoder for Chain {
-    type State = State;
+    type State = ChainState;
 
     fn push(
         &self,
         tokens: &TokenBytes,
         ids: &[impl LoadId],
         skip_special_tokens: bool,
-        state: &mut State,
+        state: &mut ChainState,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         let texts = tokens.decoded(ids, skip_special_tokens)?;
         state.resize_with(self.stages.len(), Held::default);
-        let before = self.stages.iter().any(Stage::can_fail).then(|| (state.clone(), bytes.len()));
+        let before = self.stages.iter().any(DecodeStage::can_fail).then(|| (state.clone(), bytes.len()));
         let given = self.give(&texts, state, bytes);
         if let (Err(_), Some((held, length))) = (&given, before) {
             *state = held;
@@ -58,7 +58,7 @@ impl Decoder for Chain {
         given
     }
 
-    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+    fn finish(&self, state: &mut ChainState, bytes: &mut Vec<u8>) -> Result<()> {
         state.resize_with(self.stages.len(), Held::default);
         Next::new(&self.stages, state, bytes).finish()
     }

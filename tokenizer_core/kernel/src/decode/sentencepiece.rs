@@ -23,7 +23,7 @@ pub struct SentencePiece {
 
 /// What is known of the tokens before.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct SentencePieceState {
     /// There is text, or the first `▁` has been taken off.
     begun: bool,
     /// The beginning of a character: at most three bytes.
@@ -36,7 +36,7 @@ impl SentencePiece {
         Self { control: settings.control.iter().copied().collect(), settings: settings.clone() }
     }
 
-    fn put(&self, token: &[u8], id: u32, state: &mut State, bytes: &mut Vec<u8>) {
+    fn put(&self, token: &[u8], id: u32, state: &mut SentencePieceState, bytes: &mut Vec<u8>) {
         if let Some(byte) = byte_of(token).filter(|_| self.settings.byte_fallback) {
             state.held.push(byte);
             release(&mut state.held, false, bytes);
@@ -63,14 +63,14 @@ impl SentencePiece {
 }
 
 impl Decoder for SentencePiece {
-    type State = State;
+    type State = SentencePieceState;
 
     fn push(
         &self,
         tokens: &TokenBytes,
         ids: &[impl LoadId],
         skip_special_tokens: bool,
-        state: &mut State,
+        state: &mut SentencePieceState,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         for (id, token) in tokens.decoded(ids, skip_special_tokens)? {
@@ -82,7 +82,7 @@ impl Decoder for SentencePiece {
         Ok(())
     }
 
-    fn finish(&self, state: &mut State, bytes: &mut Vec<u8>) -> Result<()> {
+    fn finish(&self, state: &mut SentencePieceState, bytes: &mut Vec<u8>) -> Result<()> {
         release(&mut state.held, true, bytes);
         Ok(())
     }

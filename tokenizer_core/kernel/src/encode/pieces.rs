@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Pipeline;
-use crate::block::{PIECES, Pieces};
+use crate::block::{BlockPieces, PIECES};
 use crate::error::Result;
 use crate::output::{Moved, Sink, Stretch};
 use crate::pretokenize::Recut;
@@ -96,7 +96,7 @@ impl Pipeline {
         };
         let parts = ends.chunks(PIECES).zip(parts.chunks(PIECES).chain(std::iter::repeat([].as_slice())));
         for (ends, parts) in parts {
-            let pieces = Pieces { text: text.as_bytes(), start, ends, parts };
+            let pieces = BlockPieces { text: text.as_bytes(), start, ends, parts };
             block.encode(pieces, self.level, &self.model, work, caches, sink)?;
             start = ends.last().map_or(start, |end| *end as usize);
         }

@@ -14,9 +14,9 @@ use crate::regex::StepBudget;
 use crate::scratch::Scratch;
 
 /// A sink between the words of a text and another, which gets those that depend on the words before them decided.
-struct Words<'a>(Sums<'a>);
+struct SummedWords<'a>(Sums<'a>);
 
-impl Sink for Words<'_> {
+impl Sink for SummedWords<'_> {
     fn added(&mut self, _id: u32, _source: Range<usize>) {}
 
     fn pieces(&mut self, _ids: &[u32]) {}
@@ -85,7 +85,7 @@ impl Pipeline {
         sink: &mut S,
     ) -> Result<()> {
         let mut give = |tokens: &[Token]| if S::COUNTS { sink.counted(tokens.len()) } else { sink.tokens(tokens) };
-        let mut words = Words(Sums::new(model, text, &mut give));
+        let mut words = SummedWords(Sums::new(model, text, &mut give));
         self.encode_cut(text, steps, scratch, &mut words)?;
         Ok(words.0.uncovered()?)
     }

@@ -9,21 +9,21 @@ use serde_json::{Map, Number, Value};
 use crate::error::{Code, Error, Result};
 
 /// A string that is borrowed from the document unless it holds an escape.
-pub struct Text<'de>(pub Cow<'de, str>);
+pub struct JsonText<'de>(pub Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Text<'de> {
+impl<'de> Deserialize<'de> for JsonText<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct TextVisitor;
         impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
+            type Value = JsonText<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Borrowed(text)))
             }
-            fn visit_str<E>(self, text: &str) -> std::result::Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> std::result::Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(TextVisitor)
@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 /// One step of a path.
 #[derive(Debug, Clone)]
-pub enum Step<'de> {
+pub enum JsonStep<'de> {
     /// A key of an object.
     Key(Cow<'de, str>),
     /// An index into an array.
@@ -41,16 +41,16 @@ pub enum Step<'de> {
 
 /// The path that is being read, and the error that made reading stop.
 #[derive(Debug, Default)]
-pub struct Reader<'de> {
-    path: Vec<Step<'de>>,
+pub struct JsonReader<'de> {
+    path: Vec<JsonStep<'de>>,
     failure: Option<Error>,
     /// Values read into a tree so far.
     values: usize,
 }
 
-impl<'de> Reader<'de> {
+impl<'de> JsonReader<'de> {
     /// Go down one step; the path stays there if an error ends the reading.
-    pub fn enter(&mut self, step: Step<'de>) {
+    pub fn enter(&mut self, step: JsonStep<'de>) {
         self.path.push(step);
     }
 
@@ -60,7 +60,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Replace the last step: the next key or index of the same container.
-    pub fn turn(&mut self, step: Step<'de>) {
+    pub fn turn(&mut self, step: JsonStep<'de>) {
         if let Some(last) = self.path.last_mut() {
             *last = step;
         }
@@ -89,13 +89,13 @@ pub fn key_path(parent: &str, key: &str) -> String {
     if is_identifier(key) { format!("{parent}.{key}") } else { format!("{parent}[{}]", quote(key)) }
 }
 
-fn render(path: &[Step<'_>]) -> String {
+fn render(path: &[JsonStep<'_>]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if text.is_empty() && is_identifier(key) => text.push_str(key),
-            Step::Key(key) => text = key_path(&text, key),
+            JsonStep::Index(index) => text.push_str(&format!("[{index}]")),
+            JsonStep::Key(key) if text.is_empty() && is_identifier(key) => text.push_str(key),
+            JsonStep::Key(key) => text = key_path(&text, key),
         }
     }
     text
@@ -138,9 +138,12 @@ pub fn utf8(data: &[u8]) -> Result<&str> {
 /// What the seed noted, else `invalid_file` with line and column: also trailing data, and nesting deeper than 127.
 pub fn read<'de, T, F>(text: &'de str, seed: F) -> Result<T>
 where
-    F: FnOnce(&mut Reader<'de>, &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>) -> serde_json::Result<T>,
+    F: FnOnce(
+        &mut JsonReader<'de>,
+        &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>,
+    ) -> serde_json::Result<T>,
 {
-    let mut reader = Reader::default();
+    let mut reader = JsonReader::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     match seed(&mut reader, &mut deserializer).and_then(|value| deserializer.end().map(|()| value)) {
         Ok(value) => Ok(value),
@@ -153,7 +156,7 @@ where
 const MAX_VALUES: usize = 2_000_000;
 
 /// Reads any value into a tree, and refuses an object that has a key twice.
-pub struct Checked<'r, 'de>(pub &'r mut Reader<'de>);
+pub struct Checked<'r, 'de>(pub &'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for Checked<'_, 'de> {
     type Value = Value;
@@ -194,17 +197,17 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
         let mut values = Vec::new();
-        self.0.enter(Step::Index(0));
+        self.0.enter(JsonStep::Index(0));
         while let Some(value) = items.next_element_seed(Checked(self.0))? {
             values.push(value);
-            self.0.turn(Step::Index(values.len()));
+            self.0.turn(JsonStep::Index(values.len()));
         }
         self.0.leave();
         Ok(Value::Array(values))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Value, A::Error> {
         let mut values = Map::new();
-        while let Some(Text(key)) = entries.next_key()? {
+        while let Some(JsonText(key)) = entries.next_key()? {
             insert(self.0, &mut values, key, &mut entries)?;
         }
         Ok(Value::Object(values))
@@ -213,7 +216,7 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
 
 /// Read the value of `key` into `values`, refusing a key that is there already.
 pub fn insert<'de, A: MapAccess<'de>>(
-    reader: &mut Reader<'de>,
+    reader: &mut JsonReader<'de>,
     values: &mut Map<String, Value>,
     key: Cow<'de, str>,
     entries: &mut A,
@@ -226,12 +229,12 @@ pub fn insert<'de, A: MapAccess<'de>>(
 
 /// Go down to `key` and read its value, refusing a key that stood before it already.
 pub fn read_once<'de, T, E: de::Error>(
-    reader: &mut Reader<'de>,
+    reader: &mut JsonReader<'de>,
     key: Cow<'de, str>,
     is_new: bool,
-    read: impl FnOnce(&mut Reader<'de>) -> std::result::Result<T, E>,
+    read: impl FnOnce(&mut JsonReader<'de>) -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
-    reader.enter(Step::Key(key));
+    reader.enter(JsonStep::Key(key));
     if !is_new {
         return Err(reader.fail(Code::InvalidFile, "the key stands twice"));
     }

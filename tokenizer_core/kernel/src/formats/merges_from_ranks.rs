@@ -83,7 +83,7 @@ const NONE: u32 = u32::MAX;
 
 /// A part of the token that is being merged; parts are known by the byte they begin at.
 #[derive(Clone, Copy)]
-struct Part {
+struct TokenPart {
     id: u32,
     previous: u32,
     /// The beginning of the next part, which is the end of this one.
@@ -98,7 +98,7 @@ struct Recovery<'a> {
     bytes: [u32; 256],
     /// Products already looked up by the ids of their parts, so that long parts are hashed once and not at every step.
     products: HashMap<(u32, u32), u32>,
-    parts: Vec<Part>,
+    parts: Vec<TokenPart>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Recovery<'a> {
         self.queue.clear();
         for (start, byte) in (0_u32..).zip(token) {
             let previous = start.checked_sub(1).unwrap_or(NONE);
-            self.parts.push(Part { id: self.bytes[*byte as usize], previous, next: start + 1, product: NONE });
+            self.parts.push(TokenPart { id: self.bytes[*byte as usize], previous, next: start + 1, product: NONE });
         }
         for start in 0..token.len() as u32 {
             self.look(token, start);
@@ -145,7 +145,7 @@ impl<'a> Recovery<'a> {
                 return Some(Merge { left: left.id, right: right.id, product });
             }
             self.parts[left.next as usize].product = NONE;
-            self.parts[start as usize] = Part { id: product, next: right.next, ..left };
+            self.parts[start as usize] = TokenPart { id: product, next: right.next, ..left };
             if let Some(after) = self.parts.get_mut(right.next as usize) {
                 after.previous = start;
             }

@@ -46,7 +46,7 @@ struct Rest {
     bos_piece: String,
     eos_piece: String,
     pad_piece: String,
-    normalizer: Rules,
+    normalizer: NormalizerRules,
     denormalizer_charsmap: String,
     /// Ids by kind; the normal ones are all others.
     unknown: Vec<u32>,
@@ -58,14 +58,14 @@ struct Rest {
 
 /// The rules of a normalizer; the charsmap in base64.
 #[derive(Debug, Serialize)]
-struct Rules {
+struct NormalizerRules {
     charsmap: String,
     add_dummy_prefix: bool,
     remove_extra_whitespaces: bool,
     escape_whitespaces: bool,
 }
 
-impl Default for Rules {
+impl Default for NormalizerRules {
     fn default() -> Self {
         Self {
             charsmap: String::new(),
@@ -87,7 +87,7 @@ impl Default for Rest {
             bos_piece: "<s>".to_owned(),
             eos_piece: "</s>".to_owned(),
             pad_piece: "<pad>".to_owned(),
-            normalizer: Rules::default(),
+            normalizer: NormalizerRules::default(),
             denormalizer_charsmap: String::new(),
             unknown: Vec::new(),
             control: Vec::new(),
@@ -99,7 +99,7 @@ impl Default for Rest {
 }
 
 /// One piece of the file.
-struct Piece<'a> {
+struct ModelPiece<'a> {
     text: &'a str,
     score: f32,
     kind: Kind,
@@ -125,7 +125,7 @@ pub fn from_sentencepiece(data: &[u8]) -> Result<(Vocabulary, String)> {
             2 => read_trainer(message(&field, "trainer_spec")?, &mut rest)?,
             3 => read_rules(message(&field, "normalizer_spec")?, "normalizer_spec", &mut rest.normalizer)?,
             5 => {
-                let mut rules = Rules::default();
+                let mut rules = NormalizerRules::default();
                 read_rules(message(&field, "denormalizer_spec")?, "denormalizer_spec", &mut rules)?;
                 rest.denormalizer_charsmap = rules.charsmap;
             }
@@ -170,8 +170,8 @@ fn flag(field: &Field<'_>, path: &str) -> Result<bool> {
     number(field, path).map(|number| number != 0)
 }
 
-fn read_piece<'a>(mut fields: Fields<'a>, path: &str) -> Result<Piece<'a>> {
-    let mut piece = Piece { text: "", score: 0.0, kind: Kind::Normal };
+fn read_piece<'a>(mut fields: Fields<'a>, path: &str) -> Result<ModelPiece<'a>> {
+    let mut piece = ModelPiece { text: "", score: 0.0, kind: Kind::Normal };
     while let Some(field) = fields.next()? {
         match field.number {
             1 => piece.text = text(&field, &format!("{path}.piece"))?,
@@ -232,7 +232,7 @@ fn read_trainer(mut fields: Fields<'_>, rest: &mut Rest) -> Result<()> {
     Ok(())
 }
 
-fn read_rules(mut fields: Fields<'_>, spec: &str, rules: &mut Rules) -> Result<()> {
+fn read_rules(mut fields: Fields<'_>, spec: &str, rules: &mut NormalizerRules) -> Result<()> {
     while let Some(field) = fields.next()? {
         let path = |name: &str| format!("{spec}.{name}");
         match field.number {
@@ -250,7 +250,7 @@ fn read_rules(mut fields: Fields<'_>, spec: &str, rules: &mut Rules) -> Result<(
 }
 
 /// List the ids by kind.
-fn sort(pieces: &mut [Piece<'_>], rest: &mut Rest) -> Result<()> {
+fn sort(pieces: &mut [ModelPiece<'_>], rest: &mut Rest) -> Result<()> {
     for (id, piece) in (0..).zip(pieces) {
         if piece.text.contains('\0') {
             // Converters write a zero beside `<0x00>`; SentencePiece does not use it either.
@@ -272,7 +272,7 @@ fn sort(pieces: &mut [Piece<'_>], rest: &mut Rest) -> Result<()> {
 }
 
 /// Refuse what SentencePiece refuses.
-fn check_pieces(pieces: &[Piece<'_>], rest: &Rest) -> Result<()> {
+fn check_pieces(pieces: &[ModelPiece<'_>], rest: &Rest) -> Result<()> {
     if pieces.is_empty() {
         return Err(broken("there are no pieces", "pieces"));
     }

@@ -8,7 +8,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::{Map, Value};
 
 use super::entries::{Entries, Parts};
-use super::json::{self, Reader, Step, Text, insert, read_once};
+use super::json::{self, JsonReader, JsonStep, JsonText, insert, read_once};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Spelling, Vocabulary};
 
@@ -130,7 +130,7 @@ pub enum Vocab<'de> {
 }
 
 struct DocumentVisitor<'r, 'de> {
-    reader: &'r mut Reader<'de>,
+    reader: &'r mut JsonReader<'de>,
     document: Document<'de>,
 }
 
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, 'de> {
         f.write_str("an object")
     }
     fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> std::result::Result<Document<'de>, A::Error> {
-        while let Some(Text(key)) = entries.next_key()? {
+        while let Some(JsonText(key)) = entries.next_key()? {
             if key != "model" {
                 insert(self.reader, &mut self.document.rest, key, &mut entries)?;
                 continue;
@@ -153,7 +153,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, 'de> {
     }
 }
 
-struct ModelSeed<'r, 'de>(&'r mut Reader<'de>);
+struct ModelSeed<'r, 'de>(&'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for ModelSeed<'_, 'de> {
     type Value = Model<'de>;
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Model<'de>, A::Error> {
         let (reader, mut model) = (self.0, Model::default());
-        while let Some(Text(key)) = entries.next_key()? {
+        while let Some(JsonText(key)) = entries.next_key()? {
             match key.as_ref() {
                 "vocab" => {
                     let is_new = model.vocab.is_none();
@@ -189,7 +189,7 @@ impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
 }
 
 /// Reads the object of entries; `vocab.json` is nothing else.
-pub struct VocabSeed<'r, 'de>(pub &'r mut Reader<'de>);
+pub struct VocabSeed<'r, 'de>(pub &'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for VocabSeed<'_, 'de> {
     type Value = Vocab<'de>;
@@ -205,19 +205,19 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Vocab<'de>, A::Error> {
         let mut vocab = Vec::new();
-        self.0.enter(Step::Index(0));
+        self.0.enter(JsonStep::Index(0));
         while let Some(entry) = items.next_element_seed(ScoredSeed(self.0))? {
             vocab.push(entry);
-            self.0.turn(Step::Index(vocab.len()));
+            self.0.turn(JsonStep::Index(vocab.len()));
         }
         self.0.leave();
         Ok(Vocab::Scored(vocab))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Vocab<'de>, A::Error> {
         let mut vocab = Vec::new();
-        self.0.enter(Step::Index(0));
-        while let Some(Text(key)) = entries.next_key()? {
-            self.0.turn(Step::Key(key.clone()));
+        self.0.enter(JsonStep::Index(0));
+        while let Some(JsonText(key)) = entries.next_key()? {
+            self.0.turn(JsonStep::Key(key.clone()));
             let id = entries.next_value_seed(IdSeed(self.0))?;
             vocab.push((key, id));
         }
@@ -227,7 +227,7 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
 }
 
 /// An entry with its score: a list of the two.
-struct ScoredSeed<'r, 'de>(&'r mut Reader<'de>);
+struct ScoredSeed<'r, 'de>(&'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for ScoredSeed<'_, 'de> {
     type Value = (Cow<'de, str>, f64);
@@ -243,13 +243,13 @@ impl<'de> Visitor<'de> for ScoredSeed<'_, 'de> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Self::Value, A::Error> {
         match (items.next_element()?, items.next_element()?, items.next_element::<IgnoredAny>()?) {
-            (Some(Text(entry)), Some(score), None) => Ok((entry, score)),
+            (Some(JsonText(entry)), Some(score), None) => Ok((entry, score)),
             _ => Err(self.0.fail(Code::InvalidFile, "an entry is a list of a text and its score")),
         }
     }
 }
 
-struct IdSeed<'r, 'de>(&'r mut Reader<'de>);
+struct IdSeed<'r, 'de>(&'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for IdSeed<'_, 'de> {
     type Value = u32;
@@ -277,7 +277,7 @@ impl<'de> Visitor<'de> for IdSeed<'_, 'de> {
     }
 }
 
-struct MergesSeed<'r, 'de>(&'r mut Reader<'de>);
+struct MergesSeed<'r, 'de>(&'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for MergesSeed<'_, 'de> {
     type Value = Vec<Parts<'de>>;
@@ -293,17 +293,17 @@ impl<'de> Visitor<'de> for MergesSeed<'_, 'de> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Self::Value, A::Error> {
         let mut merges = Vec::new();
-        self.0.enter(Step::Index(0));
+        self.0.enter(JsonStep::Index(0));
         while let Some(merge) = items.next_element_seed(MergeSeed(self.0))? {
             merges.push(merge);
-            self.0.turn(Step::Index(merges.len()));
+            self.0.turn(JsonStep::Index(merges.len()));
         }
         self.0.leave();
         Ok(merges)
     }
 }
 
-struct MergeSeed<'r, 'de>(&'r mut Reader<'de>);
+struct MergeSeed<'r, 'de>(&'r mut JsonReader<'de>);
 
 impl<'de> DeserializeSeed<'de> for MergeSeed<'_, 'de> {
     type Value = Parts<'de>;
@@ -331,13 +331,13 @@ impl<'de> Visitor<'de> for MergeSeed<'_, 'de> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Parts<'de>, A::Error> {
         match (items.next_element()?, items.next_element()?, items.next_element::<IgnoredAny>()?) {
-            (Some(Text(left)), Some(Text(right)), None) => Ok((left, right)),
+            (Some(JsonText(left)), Some(JsonText(right)), None) => Ok((left, right)),
             _ => Err(not_two(self.0)),
         }
     }
 }
 
-fn not_two<E: de::Error>(reader: &mut Reader<'_>) -> E {
+fn not_two<E: de::Error>(reader: &mut JsonReader<'_>) -> E {
     reader.fail(
         Code::InvalidFile,
         "a merge must have exactly two parts; as one string it must not begin with #version, since readers skip that",

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::bpe::Bpe;
-use self::char_bpe::{Affixes, AnyCharBpe, CharBpe, Options, Unknown};
+use self::char_bpe::{Affixes, AnyCharBpe, CharBpe, CharBpeOptions, Unknown};
 pub use self::piece_ids::{PieceIds, Token};
 use self::symbols::Symbols;
 use self::unigram::Unigram;
@@ -95,7 +95,7 @@ pub trait Model: Debug + Send + Sync {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut Work,
+        work: &mut ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered>;
 
@@ -108,16 +108,16 @@ pub trait Model: Debug + Send + Sync {
 
 /// The buffers of all models, kept from call to call.
 #[derive(Debug, Default)]
-pub struct Work {
-    pub(crate) bpe: bpe::Work,
+pub struct ModelBuffers {
+    pub(crate) bpe: bpe::BpeBuffers,
     /// Those of one piece.
     pub(crate) tokens: Vec<Token>,
-    pub(crate) unigram: unigram::Work,
-    pub(crate) char_bpe: char_bpe::Work,
-    pub(crate) sampling: sampling::Work,
+    pub(crate) unigram: unigram::UnigramBuffers,
+    pub(crate) char_bpe: char_bpe::CharBpeBuffers,
+    pub(crate) sampling: sampling::SamplingBuffers,
 }
 
-impl Work {
+impl ModelBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.bpe.shrink(entries);
@@ -202,7 +202,8 @@ impl AnyModel {
             } => {
                 let unknown = Unknown { unk: *unk, fuse: *fuse_unk, byte_fallback: *byte_fallback };
                 let (affixes, ignore_merges) = (Affixes { prefix, suffix }, config.ignore_merges);
-                let options = Options { affixes, unknown, by_score: *by_score, ignore_merges, user_defined, unused };
+                let options =
+                    CharBpeOptions { affixes, unknown, by_score: *by_score, ignore_merges, user_defined, unused };
                 let never = &never.iter().chain(reserved).copied().collect();
                 match AnyCharBpe::new(vocabulary, never, options)? {
                     AnyCharBpe::Tiling(model) => Self::CharBpe(Box::new(model)),
@@ -236,7 +237,7 @@ impl AnyModel {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut Work,
+        work: &mut ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
         each!(self, model => model.encode(text, pieces, work, out))

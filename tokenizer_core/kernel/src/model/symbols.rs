@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::byte_pieces::BytePieces;
-use super::{Model, Piece, PieceIds, Token, Uncovered, Work};
+use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::config::{SymbolUnit, SymbolsConfig};
 use crate::vocabulary::Vocabulary;
 
@@ -84,7 +84,7 @@ impl Model for Symbols {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        _work: &mut Work,
+        _work: &mut ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
         let mut tokens = Vec::new();

@@ -19,9 +19,9 @@ const FREE: u64 = 1 << 31;
 
 /// A node: the base of its children in the upper half, then the entry that ends here, and the byte that leads here.
 #[derive(Debug, Clone, Copy)]
-struct Unit(u64);
+struct TrieUnit(u64);
 
-impl Unit {
+impl TrieUnit {
     fn new(label: u8) -> Self {
         Self(NONE << 8 | u64::from(label))
     }
@@ -55,7 +55,7 @@ impl Unit {
 /// The entries.
 #[derive(Debug)]
 pub struct Trie {
-    units: Vec<Unit>,
+    units: Vec<TrieUnit>,
 }
 
 impl Trie {
@@ -73,7 +73,7 @@ impl Trie {
         if let Some((_, id)) = entries.first().filter(|(entry, _)| entry.is_empty()) {
             return Err(Error::new(Code::InvalidFile, format!("the entry {id} is empty")));
         }
-        let mut trie = Self { units: vec![Unit(FREE | NONE << 8); BLOCK] };
+        let mut trie = Self { units: vec![TrieUnit(FREE | NONE << 8); BLOCK] };
         let mut builder = Builder::default();
         // Node, its entries, and how many of their bytes lead to it.
         let mut waiting = vec![(0, 0..entries.len(), 0)];
@@ -140,7 +140,7 @@ struct Builder {
 
 impl Builder {
     /// Make a base at which all `labels` are free, and take their places.
-    fn place(&mut self, labels: &[u8], units: &mut Vec<Unit>) -> Result<u32> {
+    fn place(&mut self, labels: &[u8], units: &mut Vec<TrieUnit>) -> Result<u32> {
         let base = match self.find(labels) {
             Some(base) => base,
             None => self.add_block(units),
@@ -149,7 +149,7 @@ impl Builder {
         for label in labels {
             let place = base ^ usize::from(*label);
             self.is_taken[place] = true;
-            units[place] = Unit::new(*label);
+            units[place] = TrieUnit::new(*label);
         }
         u32::try_from(base).map_err(|_| Error::new(Code::InvalidFile, "the entries are too many for one trie"))
     }
@@ -174,10 +174,10 @@ impl Builder {
     }
 
     /// Add a block, and return a base in it.
-    fn add_block(&mut self, units: &mut Vec<Unit>) -> usize {
+    fn add_block(&mut self, units: &mut Vec<TrieUnit>) -> usize {
         // The root is alone in the first block, since a base of 0 is none.
         let start = units.len();
-        units.resize(start + BLOCK, Unit(FREE | NONE << 8));
+        units.resize(start + BLOCK, TrieUnit(FREE | NONE << 8));
         self.is_taken.resize(start + BLOCK, false);
         self.is_base.resize(start + BLOCK, false);
         self.free.retain(|place| place + OPEN * BLOCK >= start);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustc_hash::FxBuildHasher;
 
-use super::{Model, Piece, PieceIds, Token, Uncovered, Work};
+use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::vocabulary::Vocabulary;
 
 /// The entries by their bytes.
@@ -29,7 +29,7 @@ impl Model for WordLevel {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        _work: &mut Work,
+        _work: &mut ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
         for (at, piece) in pieces.iter().enumerate() {

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::trie::Trie;
-use super::{Model, Piece, PieceIds, Token, Uncovered, Work};
+use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
@@ -70,7 +70,7 @@ impl Model for WordPiece {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut Work,
+        work: &mut ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
         let tokens = &mut work.tokens;
@@ -106,7 +106,7 @@ mod tests {
 
     fn tokens(model: &WordPiece, word: &str) -> Vec<(&'static str, u32)> {
         let piece = Piece { key: Key::EMPTY, start: 0, end: word.len() as u32, part: false };
-        let (mut work, mut out) = (Work::default(), PieceIds::default());
+        let (mut work, mut out) = (ModelBuffers::default(), PieceIds::default());
         out.begin(1);
         model.encode(word.as_bytes(), &[piece], &mut work, &mut out).unwrap();
         let tokens: &[Token] = bytemuck::cast_slice(out.ids(0));

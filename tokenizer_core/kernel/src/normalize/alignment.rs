@@ -7,7 +7,7 @@ const COPY: usize = usize::MAX;
 
 /// A stretch of the rewritten text; it ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct AlignedRun {
     /// Its beginning in the rewritten text.
     output: usize,
     /// Its beginning in the source.
@@ -16,7 +16,7 @@ struct Run {
     source_end: usize,
 }
 
-impl Run {
+impl AlignedRun {
     /// The source of the bytes `range`, all inside the run.
     fn source(&self, range: Range<usize>) -> Range<usize> {
         if self.source_end == COPY {
@@ -34,7 +34,7 @@ impl Run {
 /// An unchanged stretch costs one run, however long it is.
 #[derive(Debug, Default)]
 pub struct Alignment {
-    runs: Vec<Run>,
+    runs: Vec<AlignedRun>,
     /// Length of the rewritten text.
     len: usize,
 }
@@ -89,7 +89,7 @@ impl Alignment {
             .last()
             .is_some_and(|run| run.source_end == COPY && run.source + (self.len - run.output) == source);
         if len > 0 && !continues {
-            self.runs.push(Run { output: self.len, source, source_end: COPY });
+            self.runs.push(AlignedRun { output: self.len, source, source_end: COPY });
         }
         self.len += len;
     }
@@ -98,7 +98,7 @@ impl Alignment {
     pub(super) fn push_whole(&mut self, len: usize, source: Range<usize>) {
         let continues = self.runs.last().is_some_and(|run| run.source_end == source.end && run.source == source.start);
         if len > 0 && !continues {
-            self.runs.push(Run { output: self.len, source: source.start, source_end: source.end });
+            self.runs.push(AlignedRun { output: self.len, source: source.start, source_end: source.end });
         }
         self.len += len;
     }

@@ -12,16 +12,16 @@ use crate::config::BertRules;
 use crate::unicode::older::{
     CASED, CHINESE, CONTROL, DECOMPOSES, NONSPACING, PUNCTUATION, REORDERED, WHITE, lowercase, simple, table,
 };
-use crate::unicode::table::Table;
+use crate::unicode::table::ClassTable;
 use crate::unicode::utf8::decode;
 
 /// The compiled pass. It cuts (`CUT`) at white space, which goes, and around each punctuation mark.
 #[derive(Debug)]
 pub(crate) struct Bert<const CUT: bool> {
     rules: BertRules,
-    table: &'static Table<u16>,
+    table: &'static ClassTable<u16>,
     /// What most of those become that are decomposed or put into lower case.
-    simple: &'static Table<u32>,
+    simple: &'static ClassTable<u32>,
     /// Characters without any of these bits are copied.
     touched: u16,
     /// The bits of each byte that the pass does not copy; those of capital letters are left out, since the copy is put

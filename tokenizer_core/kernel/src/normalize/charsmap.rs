@@ -14,16 +14,16 @@ const MAX_KEYS: usize = 32;
 /// A precompiled map from short texts to others.
 #[derive(Debug)]
 pub(super) struct Charsmap {
-    units: Vec<Unit>,
+    units: Vec<CharsmapUnit>,
     /// Every replacement ends with a zero.
     texts: String,
 }
 
 /// One unit of the double array, as the Darts library lays it out.
 #[derive(Debug, Clone, Copy)]
-struct Unit(u32);
+struct CharsmapUnit(u32);
 
-impl Unit {
+impl CharsmapUnit {
     /// Whether a key ends here; then the unit at the offset has its value.
     fn ends_key(self) -> bool {
         self.0 >> 8 & 1 == 1
@@ -62,7 +62,8 @@ impl Charsmap {
         if size == 0 || !size.is_multiple_of(4 * BLOCK) {
             return Err(broken("the size of its trie is not a multiple of 1024"));
         }
-        let units: Vec<Unit> = trie.as_chunks().0.iter().map(|unit| Unit(u32::from_le_bytes(*unit))).collect();
+        let units: Vec<CharsmapUnit> =
+            trie.as_chunks().0.iter().map(|unit| CharsmapUnit(u32::from_le_bytes(*unit))).collect();
         let texts = std::str::from_utf8(texts).map_err(|_| broken("its texts are not UTF-8"))?;
         if !texts.ends_with('\0') {
             return Err(broken("its last text has no end"));
@@ -263,9 +264,9 @@ pub(super) mod tests {
         for (at, unit) in good[4..4 + size].chunks(4).enumerate().map(|(at, unit)| (4 + 4 * at, unit)) {
             let unit = u32::from_le_bytes(unit.try_into().unwrap());
             let mutant = |unit: u32| [&good[..at], &unit.to_le_bytes(), &good[at + 4..]].concat();
-            if Unit(unit).is_value() && unit != 0x8000_0000 {
+            if CharsmapUnit(unit).is_value() && unit != 0x8000_0000 {
                 assert!(refused(&mutant(0xFFFF_FFFF)).contains("outside of the texts"));
-            } else if !Unit(unit).is_value() {
+            } else if !CharsmapUnit(unit).is_value() {
                 assert!(refused(&mutant(unit | 0x7FFF_FC00)).contains("outside of the trie"));
             }
         }
@@ -278,11 +279,11 @@ pub(super) mod tests {
         let (a, c) = (child(&map, 0, b'a'), child(&map, 0, b'c'));
         // The children of `c` are those of `a`.
         let shared = (c ^ a ^ map.units[a].offset()) as u32;
-        map.units[c] = Unit(shared << 10 | u32::from(b'c'));
+        map.units[c] = CharsmapUnit(shared << 10 | u32::from(b'c'));
         assert!(map.has_short_keys());
         assert_eq!(map.longest("cb"), Some((2, "x")));
         let ab = child(&map, a, b'b');
-        map.units[ab] = Unit(((ab ^ map.units[0].offset()) as u32) << 10 | u32::from(b'b'));
+        map.units[ab] = CharsmapUnit(((ab ^ map.units[0].offset()) as u32) << 10 | u32::from(b'b'));
         assert!(!map.has_short_keys());
         let long = "a".repeat(MAX_KEY);
         assert!(Charsmap::new(&build(&[(&long, "x")])).is_ok());

@@ -36,7 +36,7 @@ const GROWTH_GRACE: usize = 1 << 16;
 /// A compiled sequence of rewrites.
 #[derive(Debug, Default)]
 pub struct Normalizer {
-    stages: Vec<Stage>,
+    stages: Vec<RewriteStage>,
 }
 
 /// A rewritten text and where each of its bytes came from.
@@ -49,7 +49,7 @@ pub struct Normalized {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum RewriteStage {
     Form(FormRewrite),
     Lowercase,
     Replace(Replace),
@@ -72,7 +72,7 @@ impl Normalizer {
     pub fn new(stages: &[NormalizerStage]) -> Result<Self> {
         let compile = |(index, stage): (usize, &NormalizerStage)| {
             let field = if matches!(stage, NormalizerStage::Replace { .. }) { "pattern" } else { "charsmap" };
-            Stage::new(stage).map_err(|error| error.at_field(format!("normalizer[{index}].{field}")))
+            RewriteStage::new(stage).map_err(|error| error.at_field(format!("normalizer[{index}].{field}")))
         };
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
@@ -110,7 +110,7 @@ impl Normalizer {
     }
 }
 
-impl Stage {
+impl RewriteStage {
     fn new(stage: &NormalizerStage) -> Result<Self> {
         Ok(match stage {
             NormalizerStage::Nfc => Self::Form(FormRewrite::new(Form::Nfc)),

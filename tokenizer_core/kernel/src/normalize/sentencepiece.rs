@@ -20,7 +20,7 @@ const ESCAPED: &str = "▁";
 #[derive(Debug)]
 pub(crate) struct SentencePiece {
     charsmap: Option<Charsmap>,
-    symbols: Symbols,
+    symbols: UserSymbols,
     /// What a space becomes.
     space: &'static str,
     prefix: bool,
@@ -36,13 +36,13 @@ pub(crate) struct SentencePiece {
 
 /// Texts that are kept as they are.
 #[derive(Debug)]
-struct Symbols {
+struct UserSymbols {
     /// By their first byte: the lengths that there are, longest first.
     lengths: HashMap<u8, Vec<usize>>,
     texts: HashSet<String>,
 }
 
-impl Symbols {
+impl UserSymbols {
     fn new(texts: &[String]) -> Self {
         let mut lengths: HashMap<u8, Vec<usize>> = HashMap::new();
         for text in texts {
@@ -72,7 +72,7 @@ impl SentencePiece {
     pub(crate) fn new(rules: &SentencePieceRules) -> Result<Self> {
         let charsmap = rules.charsmap.0.as_slice();
         let charsmap = (!charsmap.is_empty()).then(|| Charsmap::new(charsmap)).transpose()?;
-        let symbols = Symbols::new(&rules.symbols);
+        let symbols = UserSymbols::new(&rules.symbols);
         let is_kept = |byte: u8| {
             charsmap.as_ref().is_none_or(|map| map.keeps_before_ascii(byte)) && !symbols.lengths.contains_key(&byte)
         };
@@ -213,7 +213,7 @@ impl SentencePiece {
 
 /// By character of the first plane beyond ASCII: whether no rule and no symbol begins with it, nor with it behind a
 /// character of ASCII.
-fn plain_others(charsmap: Option<&Charsmap>, symbols: &Symbols) -> Vec<u64> {
+fn plain_others(charsmap: Option<&Charsmap>, symbols: &UserSymbols) -> Vec<u64> {
     let begins = |bytes: &[u8]| charsmap.is_some_and(|map| map.has_key_from(bytes));
     let follows: Vec<u8> = (1..0x80).filter(|first| (0x80..=0xFF).any(|lead| begins(&[*first, lead]))).collect();
     let mut plain = vec![0; PLANE / 64];

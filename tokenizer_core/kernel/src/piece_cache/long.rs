@@ -20,7 +20,7 @@ const PART: u16 = 1 << 15;
 /// A remembered piece: where its bytes and ids lie.
 #[derive(Debug, Clone, Copy, Default, Zeroable, Pod)]
 #[repr(C, align(16))]
-struct Entry {
+struct LongEntry {
     /// Zero is empty; [`PART`] marks a part of a piece.
     length: u16,
     count: u16,
@@ -53,7 +53,7 @@ fn length_and_part(piece: &[u8], part: bool) -> u16 {
 /// Two neighbouring places for each hash, and two arenas, which are both emptied when one is full.
 #[derive(Debug)]
 pub struct LongCache {
-    entries: Table<Entry>,
+    entries: Table<LongEntry>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
@@ -64,7 +64,7 @@ pub struct LongCache {
 impl LongCache {
     /// A cache of at most about `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
-        let entries = (bytes / 4 / size_of::<Entry>()).max(2);
+        let entries = (bytes / 4 / size_of::<LongEntry>()).max(2);
         Self {
             entries: Table::new(1 << entries.ilog2()),
             bytes: Vec::new(),
@@ -100,8 +100,8 @@ impl LongCache {
     #[inline]
     pub fn find(&self, hash: LongHash, piece: &[u8], part: bool) -> Option<Range<usize>> {
         let (place, length_and_part) = (hash.place as usize, length_and_part(piece, part));
-        let is_it = |entry: &&Entry| entry.tag == hash.tag && entry.length == length_and_part;
-        let Entry { count, bytes, ids, .. } =
+        let is_it = |entry: &&LongEntry| entry.tag == hash.tag && entry.length == length_and_part;
+        let LongEntry { count, bytes, ids, .. } =
             [&self.entries[place], &self.entries[place ^ 1]].into_iter().find(is_it)?;
         let (bytes, ids) = (*bytes as usize, *ids as usize);
         equal(&self.bytes[bytes..bytes + piece.len()], piece).then(|| ids..ids + usize::from(*count))
@@ -120,7 +120,7 @@ impl LongCache {
         let Some(LongHash { place, tag }) = self.hash(piece) else { return false };
         self.make_room(piece.len(), ids.len());
         // A piece has no more ids than bytes, so both lengths fit.
-        let entry = Entry {
+        let entry = LongEntry {
             length: length_and_part(piece, part),
             count: ids.len() as u16,
             bytes: self.bytes.len() as u32,
@@ -164,7 +164,7 @@ impl LongCache {
         if !self.has_room(bytes, ids) {
             self.bytes.clear();
             self.ids.clear();
-            self.entries.fill(Entry::default());
+            self.entries.fill(LongEntry::default());
             self.generation = self.generation.wrapping_add(1);
         }
     }

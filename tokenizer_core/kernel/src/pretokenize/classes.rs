@@ -1,11 +1,11 @@
 //! Cuts of Hugging Face that look at one character at a time, each over a piece that begins at `start` of a text.
 
-use super::rewrites::Pieces;
+use super::rewrites::RecutPieces;
 use crate::unicode::older::{self, PUNCTUATION, WHITE};
 use crate::unicode::{SPACE, WORD, class, scripts};
 
 /// White space is dropped, and each punctuation mark is a piece.
-pub(super) fn bert(piece: &str, start: usize, out: &mut Pieces<'_>) {
+pub(super) fn bert(piece: &str, start: usize, out: &mut RecutPieces<'_>) {
     let table = older::table();
     for (at, character) in piece.char_indices() {
         let (from, to) = (start + at, start + at + character.len_utf8());
@@ -21,7 +21,7 @@ pub(super) fn bert(piece: &str, start: usize, out: &mut Pieces<'_>) {
 }
 
 /// Runs of word characters and runs of others are pieces, and white space is dropped.
-pub(super) fn whitespace(piece: &str, start: usize, out: &mut Pieces<'_>) {
+pub(super) fn whitespace(piece: &str, start: usize, out: &mut RecutPieces<'_>) {
     let mut last = 0;
     for (at, character) in piece.char_indices() {
         let kind = class(character) & (WORD | SPACE);
@@ -37,7 +37,7 @@ pub(super) fn whitespace(piece: &str, start: usize, out: &mut Pieces<'_>) {
 
 /// A piece ends where another script begins. What has no script belongs to what is before it, and is dropped if nothing
 /// is.
-pub(super) fn unicode_scripts(piece: &str, start: usize, out: &mut Pieces<'_>) {
+pub(super) fn unicode_scripts(piece: &str, start: usize, out: &mut RecutPieces<'_>) {
     let table = scripts::table();
     let mut last = scripts::ANY;
     for (at, character) in piece.char_indices() {
@@ -57,7 +57,7 @@ pub(super) fn unicode_scripts(piece: &str, start: usize, out: &mut Pieces<'_>) {
 }
 
 /// Pieces of `length` characters, of which the last may have fewer.
-pub(super) fn fixed_length(piece: &str, length: usize, start: usize, out: &mut Pieces<'_>) {
+pub(super) fn fixed_length(piece: &str, length: usize, start: usize, out: &mut RecutPieces<'_>) {
     for (at, _) in piece.char_indices().step_by(length) {
         out.keep(start + at);
     }

@@ -8,7 +8,7 @@ use crate::regex::{Expression, OutOfSteps, StepBudget};
 use crate::simd::level::SimdLevel;
 use crate::unicode::NUMBER;
 use crate::unicode::older::{self, PUNCTUATION};
-use crate::unicode::table::Table;
+use crate::unicode::table::ClassTable;
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) enum Finder {
     /// Each character of `\p{N}`.
     Numeric,
     /// Each punctuation mark.
-    Punctuation(&'static Table<u16>),
+    Punctuation(&'static ClassTable<u16>),
 }
 
 /// Where the next search begins.

@@ -13,7 +13,7 @@ mod split;
 pub(crate) mod vector;
 
 pub use self::recut::Recut;
-use self::recut::Stage;
+use self::recut::RecutStage;
 use self::scanner::Scanner;
 use self::sequence::Levels;
 use self::split::Split;
@@ -28,7 +28,7 @@ pub struct Pretokenizer {
     /// Stages that only cut.
     stages: Vec<Split>,
     /// All stages, where one of them drops or rewrites text; then there are no others.
-    recut: Vec<Stage>,
+    recut: Vec<RecutStage>,
 }
 
 impl Pretokenizer {
@@ -59,14 +59,15 @@ impl Pretokenizer {
 
     fn compile(stages: &[PretokenizerStage], drops: bool, level: SimdLevel) -> Result<Self> {
         let compile = |(index, stage)| {
-            Stage::new(stage, drops, level).map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
+            RecutStage::new(stage, drops, level)
+                .map_err(|error| error.at_field(format!("pretokenizer[{index}].pattern")))
         };
         let stages = stages.iter().enumerate().map(compile).collect::<Result<Vec<_>>>()?;
-        let cuts = |stage: &Stage| matches!(stage, Stage::Cut(_));
+        let cuts = |stage: &RecutStage| matches!(stage, RecutStage::Cut(_));
         if !stages.iter().all(cuts) {
             return Ok(Self { stages: Vec::new(), recut: stages });
         }
-        let split = |stage| if let Stage::Cut(split) = stage { Some(split) } else { None };
+        let split = |stage| if let RecutStage::Cut(split) = stage { Some(split) } else { None };
         Ok(Self { stages: stages.into_iter().filter_map(split).collect(), recut: Vec::new() })
     }
 

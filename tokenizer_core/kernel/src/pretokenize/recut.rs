@@ -2,7 +2,7 @@
 
 use super::classes;
 use super::find::{Finder, Search};
-use super::rewrites::{self, Pieces};
+use super::rewrites::{self, RecutPieces};
 use super::split::{Cursor, Split};
 use crate::config::{Behavior, Prepend, PretokenizerStage};
 use crate::error::{Code, Error, Result};
@@ -27,7 +27,7 @@ pub struct Recut {
 
 /// A compiled stage.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum RecutStage {
     Cut(Split),
     /// Matches are dropped, or, `inverted`, what lies between them.
     Drop {
@@ -49,7 +49,7 @@ pub(super) enum Stage {
     },
 }
 
-impl Stage {
+impl RecutStage {
     /// Compile a stage. `drops` says whether what a pattern leaves out may be dropped.
     pub(super) fn new(stage: &PretokenizerStage, drops: bool, level: SimdLevel) -> Result<Self> {
         Ok(match stage {
@@ -87,7 +87,7 @@ impl Stage {
         start: usize,
         begins_text: bool,
         steps: &mut StepBudget,
-        out: &mut Pieces<'_>,
+        out: &mut RecutPieces<'_>,
     ) -> Result<()> {
         match self {
             Self::Cut(split) => {
@@ -138,12 +138,12 @@ impl Stage {
 }
 
 /// All stages over a stretch.
-pub(super) fn run(stages: &[Stage], text: &str, begins_text: bool, steps: &mut StepBudget) -> Result<Recut> {
+pub(super) fn run(stages: &[RecutStage], text: &str, begins_text: bool, steps: &mut StepBudget) -> Result<Recut> {
     steps.allow(text.len());
     let ends = if text.is_empty() { Vec::new() } else { vec![text.len() as u32] };
     let mut whole = Recut { text: text.to_owned(), ends, alignment: Alignment::copied(text.len()) };
     for stage in stages {
-        let mut out = Pieces { text: Rewriter::new(&whole.text), ends: Vec::new() };
+        let mut out = RecutPieces { text: Rewriter::new(&whole.text), ends: Vec::new() };
         let mut start = 0;
         for end in &whole.ends {
             let piece = &whole.text[start..*end as usize];
@@ -153,7 +153,7 @@ pub(super) fn run(stages: &[Stage], text: &str, begins_text: bool, steps: &mut S
                 .map_err(|error| error.moved(|range| whole.alignment.source(range)))?;
             start = *end as usize;
         }
-        let Pieces { text, ends } = out;
+        let RecutPieces { text, ends } = out;
         let text = text.finish();
         whole.ends = ends;
         if let Some(text) = text {

@@ -4,12 +4,12 @@ use crate::byte_level::char_of;
 use crate::normalize::Rewriter;
 
 /// The pieces that a stage makes of those of the stage before.
-pub(super) struct Pieces<'t> {
+pub(super) struct RecutPieces<'t> {
     pub(super) text: Rewriter<'t>,
     pub(super) ends: Vec<u32>,
 }
 
-impl Pieces<'_> {
+impl RecutPieces<'_> {
     /// Take the source up to `end`, where a piece ends.
     pub(super) fn keep(&mut self, end: usize) {
         self.text.keep(end);
@@ -53,7 +53,7 @@ pub(super) fn metaspace(
     replacement: char,
     prepend: bool,
     split: bool,
-    out: &mut Pieces<'_>,
+    out: &mut RecutPieces<'_>,
 ) {
     let mut utf8 = [0; 4];
     let written = &*replacement.encode_utf8(&mut utf8);
@@ -72,7 +72,7 @@ pub(super) fn metaspace(
 
 /// Put a space before a piece that does not begin with one if `prefix_space`, and write each byte in the byte
 /// alphabet.
-pub(super) fn byte_level(piece: &str, start: usize, prefix_space: bool, out: &mut Pieces<'_>) {
+pub(super) fn byte_level(piece: &str, start: usize, prefix_space: bool, out: &mut RecutPieces<'_>) {
     let mut written = String::new();
     if prefix_space && !piece.starts_with(' ') {
         written.push(char_of(b' '));

@@ -21,7 +21,7 @@ pub(crate) enum Contraction {
 }
 
 /// What distinguishes the patterns of the family.
-pub(crate) trait Rules {
+pub(crate) trait PatternRules {
     const CONTRACTION: Contraction;
     /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a
     /// number too.
@@ -40,7 +40,7 @@ pub(crate) trait Rules {
 
 pub(super) struct Gpt2;
 
-impl Rules for Gpt2 {
+impl PatternRules for Gpt2 {
     const CONTRACTION: Contraction = Contraction::Lower;
     const ANY_LEAD: bool = false;
     const CASED: bool = false;
@@ -53,7 +53,7 @@ impl Rules for Gpt2 {
 /// `cl100k_base` and Llama 3 with three digits, Qwen2 with one.
 pub(super) struct Cl100k<const DIGITS: usize>;
 
-impl<const DIGITS: usize> Rules for Cl100k<DIGITS> {
+impl<const DIGITS: usize> PatternRules for Cl100k<DIGITS> {
     const CONTRACTION: Contraction = Contraction::AnyCase;
     const ANY_LEAD: bool = true;
     const CASED: bool = false;
@@ -65,7 +65,7 @@ impl<const DIGITS: usize> Rules for Cl100k<DIGITS> {
 
 pub(super) struct O200k;
 
-impl Rules for O200k {
+impl PatternRules for O200k {
     const CONTRACTION: Contraction = Contraction::Suffix;
     const ANY_LEAD: bool = true;
     const CASED: bool = true;

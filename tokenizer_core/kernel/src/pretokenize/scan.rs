@@ -1,11 +1,11 @@
 //! The scanners, one character at a time: the truth that those of 64 bytes are tested against, and their fallback.
 
 use super::char_runs::{peek, run, run_of_blanks, run_of_letters};
-use super::rules::{Contraction, Rules};
+use super::rules::{Contraction, PatternRules};
 use crate::unicode::{CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// Write the ends of the next matches from `at` on into `ends`, and return how many.
-pub(super) fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+pub(super) fn fill<R: PatternRules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
     for end in ends {
         if at >= text.len() {
@@ -20,7 +20,7 @@ pub(super) fn fill<R: Rules>(text: &[u8], mut at: usize, ends: &mut [u32]) -> us
 
 /// The end of the match that begins at `at`, which is before the end of the text.
 #[inline(always)]
-pub(super) fn match_end<R: Rules>(text: &[u8], at: usize) -> usize {
+pub(super) fn match_end<R: PatternRules>(text: &[u8], at: usize) -> usize {
     let (class, length) = peek(text, at);
     let next = at + length;
     if R::CASED && class & (LETTER | MARK) != 0 {
@@ -77,7 +77,7 @@ fn is_other(class: u8) -> bool {
 /// The first set takes all it can. If a small letter follows, the second goes on from there; if not, the first gives
 /// back up to the last character that is in both sets, which is then the whole of the second.
 #[inline(always)]
-fn cased_word<R: Rules>(text: &[u8], at: usize) -> usize {
+fn cased_word<R: PatternRules>(text: &[u8], at: usize) -> usize {
     let mut end = at;
     let mut shared_end = at;
     let (class, length) = loop {
@@ -100,7 +100,7 @@ fn cased_word<R: Rules>(text: &[u8], at: usize) -> usize {
 
 /// The end of the contraction at `at`, or `at`.
 #[inline(always)]
-pub(super) fn contraction<R: Rules>(text: &[u8], at: usize) -> usize {
+pub(super) fn contraction<R: PatternRules>(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
         return at;
     }
@@ -117,7 +117,7 @@ pub(super) fn contraction<R: Rules>(text: &[u8], at: usize) -> usize {
 
 /// The end of a number of which `count` characters end at `at`.
 #[inline(always)]
-fn number<R: Rules>(text: &[u8], mut at: usize, mut count: usize) -> usize {
+fn number<R: PatternRules>(text: &[u8], mut at: usize, mut count: usize) -> usize {
     while count < R::DIGITS {
         let (class, length) = peek(text, at);
         if class & NUMBER == 0 {
@@ -131,7 +131,7 @@ fn number<R: Rules>(text: &[u8], mut at: usize, mut count: usize) -> usize {
 
 /// The end of a run of neither words nor numbers nor spaces that goes on at `at`.
 #[inline(always)]
-fn other<R: Rules>(text: &[u8], at: usize) -> usize {
+fn other<R: PatternRules>(text: &[u8], at: usize) -> usize {
     let mut end = run(text, at, is_other);
     if R::NEWLINE_TAIL {
         while text.get(end).is_some_and(|byte| matches!(byte, b'\r' | b'\n') || R::SLASH_TAIL && *byte == b'/') {
@@ -144,7 +144,7 @@ fn other<R: Rules>(text: &[u8], at: usize) -> usize {
 /// The end of a run of white space: after its last newline if that cuts; else, if something follows and there is more
 /// than one character, before its last character, which is left to what follows.
 #[inline(always)]
-fn white_space<R: Rules>(text: &[u8], at: usize) -> usize {
+fn white_space<R: PatternRules>(text: &[u8], at: usize) -> usize {
     let (mut end, mut last, mut newline_end) = (at, at, at);
     loop {
         let blanks_end = run_of_blanks(text, end);

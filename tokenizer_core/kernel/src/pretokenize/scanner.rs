@@ -1,6 +1,6 @@
 //! The hand-written scanners: their names, and the level that each runs on.
 
-use super::rules::{Cl100k, Gpt2, O200k, Rules};
+use super::rules::{Cl100k, Gpt2, O200k, PatternRules};
 use super::vector;
 use crate::simd::level::SimdLevel;
 
@@ -53,7 +53,7 @@ impl Scanner {
         }
     }
 
-    fn fill_by<R: Rules>(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
+    fn fill_by<R: PatternRules>(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
         self.level.run(vector::Fill::<R>::new(text, at, ends))
     }
 

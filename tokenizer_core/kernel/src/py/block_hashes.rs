@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::raise::{exception, run};
-use crate::block_hashes::{Options, block_hashes as hash_blocks};
+use crate::block_hashes::{HashOptions, block_hashes as hash_blocks};
 use crate::error::{Code, Error};
 
 /// Values, digests and sequence.
@@ -22,7 +22,7 @@ pub fn block_hashes<'py>(
     // A copy: another thread may write to the array while the GIL is free.
     let ids = ids.as_array().to_vec();
     let found = run(py, ids.len() * 4, || {
-        let options: Options = serde_json::from_str(options)
+        let options: HashOptions = serde_json::from_str(options)
             .map_err(|error| Error::new(Code::InvalidOption, error.to_string()).at_field("options"))?;
         hash_blocks(scheme, &ids, block_size, &options)
     })

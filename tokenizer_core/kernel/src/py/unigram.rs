@@ -9,7 +9,7 @@ use super::train::report;
 use crate::error::{Code, Error, Result};
 use crate::parallel::core_count;
 use crate::train::progress::{Progress, Reporter};
-use crate::train::unigram::{Options, Pieces, learn};
+use crate::train::unigram::{ScoredPieces, UnigramOptions, learn};
 
 type Scored<'py> = Vec<(Bound<'py, PyBytes>, f64)>;
 
@@ -45,7 +45,7 @@ pub fn learn_unigram<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Scored<'py>>, usize)> {
     let cores = core_count();
-    let options = Options {
+    let options = UnigramOptions {
         sizes,
         seed_size,
         shrinking_factor,
@@ -63,6 +63,7 @@ pub fn learn_unigram<'py>(
     });
     let (found, alphabet) =
         learned.map_err(|error| raised.or(unkept).unwrap_or_else(|| exception(py, &error, None)))?;
-    let scored = |pieces: Pieces| pieces.into_iter().map(|(piece, score)| (PyBytes::new(py, &piece), score)).collect();
+    let scored =
+        |pieces: ScoredPieces| pieces.into_iter().map(|(piece, score)| (PyBytes::new(py, &piece), score)).collect();
     Ok((found.into_iter().map(scored).collect(), alphabet))
 }

@@ -11,7 +11,7 @@ use std::thread;
 use crate::block::{PIECES, PieceBlock};
 use crate::error::Result;
 use crate::model::sampling::Sampler;
-use crate::model::{Cuts, Work};
+use crate::model::{Cuts, ModelBuffers};
 use crate::normalize::written::Written;
 use crate::parallel::{allowed_cores, core_count, on_threads};
 use crate::piece_cache::{CacheStatistics, Caches};
@@ -39,7 +39,7 @@ const ENDS: usize = 4 * PIECES;
 #[derive(Debug)]
 pub struct Scratch {
     pub(crate) caches: Caches,
-    pub(crate) work: Work,
+    pub(crate) work: ModelBuffers,
     /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
     pub(crate) block: Box<PieceBlock>,
     /// Where the pieces of a few blocks end: a scanner that starts again looks again at what it had left undecided.
@@ -59,7 +59,7 @@ impl Scratch {
     fn new(cache_bytes: usize) -> Self {
         Self {
             caches: Caches::new(cache_bytes),
-            work: Work::default(),
+            work: ModelBuffers::default(),
             block: Box::default(),
             ends: [0; ENDS],
             cuts: Cuts::default(),
@@ -92,7 +92,7 @@ impl Scratch {
 pub struct ScratchPool {
     cache_bytes: usize,
     /// The first is used most, so its caches know most.
-    slots: Box<[Slot]>,
+    slots: Box<[ScratchSlot]>,
     /// The statistics of calls that found no slot.
     temporary: SharedStatistics,
 }
@@ -100,7 +100,7 @@ pub struct ScratchPool {
 /// A slot for one scratch. No two slots share a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Slot {
+struct ScratchSlot {
     /// Whether a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
     /// earlier stores are done, some of them to cache lines that are not near.
     taken: AtomicBool,
@@ -111,10 +111,10 @@ struct Slot {
 
 // SAFETY: only the thread that has set `taken` accesses the scratch: only `try_take` makes a `SlotGuard`. `Acquire` and
 // `Release` order its accesses after those of the thread before, and a scratch may move between threads.
-unsafe impl Sync for Slot where Scratch: Send {}
+unsafe impl Sync for ScratchSlot where Scratch: Send {}
 
 /// Access to the scratch of a slot for the call that has taken it; frees the slot when it is dropped.
-struct SlotGuard<'p>(&'p Slot);
+struct SlotGuard<'p>(&'p ScratchSlot);
 
 impl Deref for SlotGuard<'_> {
     type Target = Option<Box<Scratch>>;
@@ -186,7 +186,7 @@ impl SharedStatistics {
     }
 }
 
-impl Slot {
+impl ScratchSlot {
     /// Take the slot, unless another call has it.
     #[inline]
     fn try_take(&self) -> Option<SlotGuard<'_>> {
@@ -197,7 +197,7 @@ impl Slot {
 impl ScratchPool {
     /// An empty pool; `cache_bytes` bounds the piece cache of each scratch.
     pub fn new(cache_bytes: usize) -> Self {
-        let slots = std::iter::repeat_with(Slot::default).take(core_count()).collect();
+        let slots = std::iter::repeat_with(ScratchSlot::default).take(core_count()).collect();
         Self { cache_bytes, slots, temporary: SharedStatistics::default() }
     }
 
@@ -245,7 +245,7 @@ impl ScratchPool {
     /// Make the scratch of a slot; not inlined, since every call would reserve the stack that this needs.
     #[cold]
     #[inline(never)]
-    fn new_scratch(&self, slot: &Slot) -> Box<Scratch> {
+    fn new_scratch(&self, slot: &ScratchSlot) -> Box<Scratch> {
         let scratch = Box::new(Scratch::new(self.cache_bytes));
         slot.statistics.add(&CacheStatistics { bytes: scratch.caches.bytes(), ..CacheStatistics::default() });
         scratch

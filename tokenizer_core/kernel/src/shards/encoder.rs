@@ -60,10 +60,10 @@ impl DocumentEncoder {
         self.encode(bytes, |run| (0..).zip(texts).try_for_each(|(row, text)| run.take(row, Ok(text))))
     }
 
-    fn encode(&self, bytes: usize, feed: impl FnOnce(&mut Run<'_>) -> Result<()>) -> Result<(Documents, Skipped)> {
+    fn encode(&self, bytes: usize, feed: impl FnOnce(&mut ShardRun<'_>) -> Result<()>) -> Result<(Documents, Skipped)> {
         self.pipeline.scratch().with(|scratch| {
             let documents = Documents::with_room(self.width, bytes / BYTES_AN_ID);
-            let mut run = Run { encoder: self, scratch, ids: Vec::new(), documents, skipped: Skipped::default() };
+            let mut run = ShardRun { encoder: self, scratch, ids: Vec::new(), documents, skipped: Skipped::default() };
             feed(&mut run)?;
             Ok((run.documents, run.skipped))
         })
@@ -71,7 +71,7 @@ impl DocumentEncoder {
 }
 
 /// The encoding of one block.
-struct Run<'r> {
+struct ShardRun<'r> {
     encoder: &'r DocumentEncoder,
     scratch: &'r mut Scratch,
     /// Of one document.
@@ -80,7 +80,7 @@ struct Run<'r> {
     skipped: Skipped,
 }
 
-impl Run<'_> {
+impl ShardRun<'_> {
     fn take(&mut self, number: u64, text: std::result::Result<&str, &Error>) -> Result<()> {
         match text.map_err(Error::clone).and_then(|text| self.encode(text)) {
             Ok(()) => self.documents.push(&self.ids).map_err(|error| error.in_row(number as usize)),

@@ -9,9 +9,9 @@ const COUNT: usize = 8;
 
 /// By byte: the numbers of its set bits, then zeros. Aligned to cache lines.
 #[repr(align(64))]
-struct Table([[u8; COUNT]; 1 << COUNT]);
+struct LaneTable([[u8; COUNT]; 1 << COUNT]);
 
-static LANES: Table = {
+static LANES: LaneTable = {
     let mut lanes = [[0; COUNT]; 1 << COUNT];
     let mut bits = 0;
     while bits < lanes.len() {
@@ -25,7 +25,7 @@ static LANES: Table = {
         }
         bits += 1;
     }
-    Table(lanes)
+    LaneTable(lanes)
 };
 
 /// The numbers of the set bits, in order, with zeros after them.

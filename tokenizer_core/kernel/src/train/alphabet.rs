@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counts::Counts;
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::words::{BORDER, Words};
 use crate::byte_level::bytes_to_text;
 use crate::error::{Code, Error, Result};
@@ -40,8 +40,8 @@ pub fn byte_order() -> [u8; 256] {
 ///
 /// # Errors
 /// `corpus_too_large`, as for all alphabets.
-pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
-    let (mut symbols, mut ids) = (Symbols::default(), [0; 256]);
+pub fn bytes(counts: &Counts) -> Result<(TrainedTokens, Words)> {
+    let (mut symbols, mut ids) = (TrainedTokens::default(), [0; 256]);
     for byte in byte_order() {
         ids[usize::from(byte)] = symbols.push(&[byte], 1)?;
     }
@@ -57,8 +57,8 @@ pub fn bytes(counts: &Counts) -> Result<(Symbols, Words)> {
 ///
 /// # Errors
 /// `missing_byte`, `corpus_too_large`.
-pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> Result<(Symbols, Words)> {
-    let (mut symbols, mut symbol_of_id) = (Symbols::default(), vec![BORDER; vocabulary.id_limit() as usize]);
+pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> Result<(TrainedTokens, Words)> {
+    let (mut symbols, mut symbol_of_id) = (TrainedTokens::default(), vec![BORDER; vocabulary.id_limit() as usize]);
     for (id, bytes) in vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id)) {
         symbol_of_id[id as usize] = symbols.push(bytes, bytes.len() as u32)?;
     }
@@ -82,7 +82,11 @@ pub fn tokens(counts: &Counts, vocabulary: &Vocabulary, ignore_merges: bool) -> 
 ///
 /// # Errors
 /// `invalid_option` at `end_of_word` when a piece holds it; `corpus_too_large`.
-pub fn characters(counts: &Counts, options: &Characters, without: &FxHashSet<Box<[u8]>>) -> Result<(Symbols, Words)> {
+pub fn characters(
+    counts: &Counts,
+    options: &Characters,
+    without: &FxHashSet<Box<[u8]>>,
+) -> Result<(TrainedTokens, Words)> {
     let mark = options.end_of_word.as_str();
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut ends: FxHashMap<char, u64> = FxHashMap::default();
@@ -104,7 +108,7 @@ pub fn characters(counts: &Counts, options: &Characters, without: &FxHashSet<Box
     kept.retain(|character| !without.contains(character.encode_utf8(&mut [0; 4]).as_bytes()));
     kept.sort_unstable();
     kept.dedup();
-    let mut symbols = Symbols::default();
+    let mut symbols = TrainedTokens::default();
     let plain: FxHashMap<char, u32> = kept
         .iter()
         .map(|character| Ok((*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)?)))

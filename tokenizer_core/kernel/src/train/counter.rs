@@ -12,7 +12,7 @@ use super::cut::places;
 use super::skipped::OnError;
 use super::stream::{InvalidUtf8, Stream};
 use super::table::PieceTable;
-use super::worker::{Rules, Shared, Task, Work, WorkerCounts};
+use super::worker::{CountingRules, Shared, Task, TaskKind, WorkerCounts};
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::parallel::core_count;
@@ -76,7 +76,7 @@ impl Counter {
         let cores = core_count();
         let threads = if threads == 0 { cores } else { threads.min(cores * 4) };
         let (tasks, receiver) = sync_channel(threads * WAITING);
-        let shared = Arc::new(Shared::new(Rules::new(config, special_tokens, invalid_utf8, level)?, receiver));
+        let shared = Arc::new(Shared::new(CountingRules::new(config, special_tokens, invalid_utf8, level)?, receiver));
         let threads = spawn(&shared, threads)?;
         Ok(Self {
             stream: Stream::new(invalid_utf8, places(config)),
@@ -225,7 +225,7 @@ impl Counter {
 
     fn send_texts(&mut self, all: bool) {
         while let Some(texts) = self.stream.give(&self.shared.rules.separators, all) {
-            self.send(Work::Texts(texts));
+            self.send(TaskKind::Texts(texts));
         }
     }
 
@@ -234,10 +234,10 @@ impl Counter {
         self.lines.lines += memchr::memchr_iter(b'\n', &lines).count() as u64;
         self.lines.bytes += lines.len() as u64;
         let field = Arc::clone(&self.lines.field);
-        self.send(Work::Lines { lines, first_line, first_byte, field, on_error: self.lines.on_error });
+        self.send(TaskKind::Lines { lines, first_line, first_byte, field, on_error: self.lines.on_error });
     }
 
-    fn send(&mut self, work: Work) {
+    fn send(&mut self, work: TaskKind) {
         let task = Task { number: self.next_task, source: self.source, work };
         self.next_task += 1;
         if let Some(tasks) = &self.tasks {

@@ -15,7 +15,7 @@ use crate::json::string::write_string;
 #[derive(Debug, Default)]
 pub struct Counts {
     arena: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<CountedPiece>,
     /// Documents counted.
     pub documents: u64,
     /// Bytes of text counted.
@@ -25,7 +25,7 @@ pub struct Counts {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CountedPiece {
     start: u64,
     count: u64,
     length: u32,
@@ -36,7 +36,7 @@ impl Counts {
     pub fn new(table: PieceTable, documents: u64, bytes: u64) -> Self {
         let (arena, entries) = table.into_parts();
         let pieces = entries
-            .map(|(start, length, count)| Piece { start, count, length })
+            .map(|(start, length, count)| CountedPiece { start, count, length })
             .filter(|piece| piece.count > 0)
             .collect();
         let mut counts = Self { arena, pieces, documents, bytes, skipped: Skipped::default() };
@@ -46,13 +46,13 @@ impl Counts {
 
     /// Add a piece that is not there yet, out of order.
     pub(super) fn push(&mut self, piece: &[u8], count: u64) {
-        self.pieces.push(Piece { start: self.arena.len() as u64, count, length: piece.len() as u32 });
+        self.pieces.push(CountedPiece { start: self.arena.len() as u64, count, length: piece.len() as u32 });
         self.arena.extend_from_slice(piece);
     }
 
     /// Put the pieces in order.
     pub(super) fn sort(&mut self) {
-        let bytes_of = |piece: &Piece| slice(&self.arena, piece);
+        let bytes_of = |piece: &CountedPiece| slice(&self.arena, piece);
         self.pieces.sort_unstable_by(|one, other| {
             other.count.cmp(&one.count).then_with(|| bytes_of(one).cmp(bytes_of(other)))
         });
@@ -118,7 +118,7 @@ impl Counts {
     }
 }
 
-fn slice<'a>(arena: &'a [u8], piece: &Piece) -> &'a [u8] {
+fn slice<'a>(arena: &'a [u8], piece: &CountedPiece) -> &'a [u8] {
     &arena[piece.start as usize..][..piece.length as usize]
 }
 

@@ -31,7 +31,7 @@ const NAMES: [&str; 5] = ["gpt2", "cl100k_base", "llama3", "o200k_base", "qwen2"
 
 /// The places at which texts can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Places {
+pub enum CutPlaces {
     /// Between a letter and what can continue no run of letters.
     BehindLetters,
     /// Before a space.
@@ -39,7 +39,7 @@ pub enum Places {
 }
 
 /// The places at which the pipeline lets its texts be cut, if there are any.
-pub fn places(config: &Config) -> Option<Places> {
+pub fn places(config: &Config) -> Option<CutPlaces> {
     let local = |stage: &NormalizerStage| {
         matches!(
             stage,
@@ -72,16 +72,16 @@ pub fn places(config: &Config) -> Option<Places> {
     if config.prefix_space {
         None
     } else if named(first) && normalizer.iter().all(local) {
-        Some(Places::BehindLetters)
+        Some(CutPlaces::BehindLetters)
     } else if space_first(first) && normalizer.iter().all(|one| local(one) || by_character(one)) {
-        Some(Places::BeforeSpaces)
+        Some(CutPlaces::BeforeSpaces)
     } else {
         None
     }
 }
 
 /// The last place in `text[from..to]` at which it can be cut, as a position in `text`.
-pub fn last_cut(places: Places, text: &str, from: usize, to: usize) -> Option<usize> {
+pub fn last_cut(places: CutPlaces, text: &str, from: usize, to: usize) -> Option<usize> {
     let mut next: Option<(usize, char)> = None;
     let mut end = to.min(text.len());
     while !text.is_char_boundary(end) {
@@ -90,8 +90,8 @@ pub fn last_cut(places: Places, text: &str, from: usize, to: usize) -> Option<us
     for (at, character) in text.get(from..end)?.char_indices().rev() {
         if let Some((cut, behind)) = next
             && match places {
-                Places::BehindLetters => may_end(character) && may_begin(behind),
-                Places::BeforeSpaces => behind == ' ',
+                CutPlaces::BehindLetters => may_end(character) && may_begin(behind),
+                CutPlaces::BeforeSpaces => behind == ' ',
             }
         {
             return Some(from + cut);

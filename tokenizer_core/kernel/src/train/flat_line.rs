@@ -10,7 +10,7 @@ const DIGITS: usize = 18;
 
 /// The string in `field`, unless the line is for the parser.
 pub fn flat_text(line: &str, field: &str) -> Option<String> {
-    let mut reader = Reader { line, at: 0 };
+    let mut reader = LineReader { line, at: 0 };
     let (mut text, mut unread) = (None, Vec::new());
     reader.take(b'{')?;
     loop {
@@ -48,12 +48,12 @@ pub fn flat_text(line: &str, field: &str) -> Option<String> {
     }
 }
 
-struct Reader<'l> {
+struct LineReader<'l> {
     line: &'l str,
     at: usize,
 }
 
-impl<'l> Reader<'l> {
+impl<'l> LineReader<'l> {
     /// The next byte that is no white space.
     fn next(&mut self) -> Option<u8> {
         let rest = self.line.as_bytes().get(self.at..)?;

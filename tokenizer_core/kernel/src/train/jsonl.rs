@@ -12,7 +12,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use super::flat_line::flat_text;
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
-use crate::formats::json::Text;
+use crate::formats::json::JsonText;
 use crate::json::limits::exceeded;
 
 /// Before the first line of a file it is not part of the line: some editors write it.
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for Field<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
         let mut text = None;
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(JsonText(key)) = map.next_key()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
             } else if text.replace(map.next_value_seed(Document(self.0))?).is_some() {

@@ -7,7 +7,7 @@ use super::likelihood::Likelihood;
 use super::merge_loop::{Goal, Learner, Score};
 use super::progress::Reporter;
 use super::replay::replay;
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::word_pieces::{self, WordPieces};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
@@ -29,7 +29,7 @@ pub enum Alphabet<'a> {
 #[derive(Debug)]
 pub struct Outcome {
     /// The alphabet, then the new tokens in the order in which they were made.
-    pub symbols: Symbols,
+    pub symbols: TrainedTokens,
     /// The number of symbols of the alphabet.
     pub alphabet: usize,
     /// In the order in which they were made.

@@ -16,7 +16,7 @@ use super::Learned;
 use super::merge_loop::Goal;
 use super::progress::{Progress, Reporter};
 use super::ranking::{Ranking, Score};
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::words::{BORDER, Position, Words};
 use crate::error::Result;
 
@@ -37,7 +37,7 @@ struct Pair<P> {
 #[derive(Debug)]
 pub struct Likelihood<P> {
     words: Words,
-    symbols: Symbols,
+    symbols: TrainedTokens,
     goal: Goal,
     /// How often each token occurs.
     counts: Vec<u64>,
@@ -51,7 +51,7 @@ pub struct Likelihood<P> {
 
 impl<P: Position> Likelihood<P> {
     /// Begin from words whose tokens are in `symbols`, with the merges of `learned` made, each of which made a token.
-    pub fn new(words: Words, symbols: Symbols, goal: Goal, learned: Vec<Learned>) -> Self {
+    pub fn new(words: Words, symbols: TrainedTokens, goal: Goal, learned: Vec<Learned>) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
         Self {
             counts: vec![0; symbols.len()],
@@ -70,7 +70,7 @@ impl<P: Position> Likelihood<P> {
     ///
     /// # Errors
     /// What `reporter` returns.
-    pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
+    pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(TrainedTokens, Vec<Learned>)> {
         self.count_all(reporter)?;
         let first = self.symbols.len() - self.learned.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;

@@ -8,7 +8,7 @@ use super::new_pairs::NewPairs;
 use super::pairs::Pairs;
 use super::progress::{Progress, Reporter};
 use super::queue::{Order, Queue};
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::tie_break::TieBreak;
 use super::words::{Position, Words};
 use crate::error::Result;
@@ -46,7 +46,7 @@ pub struct Goal {
 
 impl Goal {
     /// Whether a pair may be merged, however often it occurs.
-    pub(super) fn allows(&self, (left, right): (u32, u32), symbols: &Symbols) -> bool {
+    pub(super) fn allows(&self, (left, right): (u32, u32), symbols: &TrainedTokens) -> bool {
         let short = self
             .max_token_length
             .is_none_or(|limit| u64::from(symbols.length(left)) + u64::from(symbols.length(right)) <= u64::from(limit));
@@ -63,7 +63,7 @@ type Tick<'a> = dyn FnMut(usize, &[Learned], u64) -> Result<()> + 'a;
 #[derive(Debug)]
 pub struct Learner<P> {
     words: Words,
-    symbols: Symbols,
+    symbols: TrainedTokens,
     goal: Goal,
     pairs: Pairs<P>,
     queue: Queue,
@@ -78,7 +78,7 @@ pub struct Learner<P> {
 
 impl<P: Position> Learner<P> {
     /// Begin from words whose tokens are in `symbols`, with the merges of `learned` made, each of which made a token.
-    pub fn new(words: Words, symbols: Symbols, goal: Goal, learned: Vec<Learned>) -> Self {
+    pub fn new(words: Words, symbols: TrainedTokens, goal: Goal, learned: Vec<Learned>) -> Self {
         let goal = Goal { min_frequency: goal.min_frequency.max(1), ..goal };
         let (pairs, queue, new_pairs) = (Pairs::default(), Queue::default(), NewPairs::default());
         let floor = u64::MAX;
@@ -89,7 +89,7 @@ impl<P: Position> Learner<P> {
     ///
     /// # Errors
     /// What `reporter` returns.
-    pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(Symbols, Vec<Learned>)> {
+    pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(TrainedTokens, Vec<Learned>)> {
         let first = self.symbols.len() - self.learned.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;
         let mut tick = |done: usize, merges: &[Learned], tokens: u64| {

@@ -2,7 +2,7 @@
 //! kept.
 
 use super::pairs::{AHEAD, Pairs};
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::words::{BORDER, Position, Words};
 
 /// No pair, or no slot.
@@ -30,7 +30,7 @@ pub struct NewPairs<P> {
 
 impl<P: Position> NewPairs<P> {
     /// Gather the pairs of `product` at `positions`, which are all positions it has, in rising order.
-    pub fn gather(&mut self, product: u32, positions: &[P], words: &Words, symbols: &Symbols) {
+    pub fn gather(&mut self, product: u32, positions: &[P], words: &Words, symbols: &TrainedTokens) {
         self.found.clear();
         self.places.clear();
         self.before.resize(symbols.len(), NONE);

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use super::pairs::Pairs;
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::tie_break::TieBreak;
 use super::words::Position;
 
 /// A pair and its count when it was pushed; by now the count can only be lower.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct QueuedPair {
     /// At least the pair's count.
     pub count: u64,
     key: u64,
@@ -23,11 +23,11 @@ pub struct Order<'a> {
     /// For equal counts.
     pub rule: TieBreak,
     /// The tokens of the pairs.
-    pub symbols: &'a Symbols,
+    pub symbols: &'a TrainedTokens,
 }
 
 impl Order<'_> {
-    fn compare<P: Position>(self, one: &Entry, other: &Entry, pairs: &Pairs<P>) -> Ordering {
+    fn compare<P: Position>(self, one: &QueuedPair, other: &QueuedPair, pairs: &Pairs<P>) -> Ordering {
         one.count
             .cmp(&other.count)
             .then(one.key.cmp(&other.key))
@@ -38,7 +38,7 @@ impl Order<'_> {
 /// The heap; the largest entry is the first.
 #[derive(Debug, Default)]
 pub struct Queue {
-    heap: Vec<Entry>,
+    heap: Vec<QueuedPair>,
 }
 
 impl Queue {
@@ -51,12 +51,12 @@ impl Queue {
     pub fn push<P: Position>(&mut self, slot: u32, pairs: &Pairs<P>, order: Order<'_>) {
         let pair = pairs.get(slot);
         let key = order.rule.key(pair.left, pair.right, order.symbols);
-        self.heap.push(Entry { count: pair.count, key, slot });
+        self.heap.push(QueuedPair { count: pair.count, key, slot });
         self.sift_up(self.heap.len() - 1, pairs, order);
     }
 
     /// The largest entry.
-    pub fn first(&self) -> Option<Entry> {
+    pub fn first(&self) -> Option<QueuedPair> {
         self.heap.first().copied()
     }
 

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::Learned;
 use super::progress::{Progress, Reporter};
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::words::{BORDER, Words};
 use crate::error::Result;
 
@@ -23,7 +23,7 @@ const PAUSE: usize = 1 << 20;
 /// `corpus_too_large`; what `reporter` returns.
 pub fn replay(
     words: &mut Words,
-    symbols: &mut Symbols,
+    symbols: &mut TrainedTokens,
     known: &[Learned],
     tokens: usize,
     reporter: &mut Reporter<'_>,
@@ -57,7 +57,7 @@ pub fn replay(
 
 struct Replay<'a> {
     words: &'a mut Words,
-    symbols: &'a Symbols,
+    symbols: &'a TrainedTokens,
     merges: &'a [Learned],
     /// The place of each pair in `merges`.
     ranks: FxHashMap<(u32, u32), u32>,

@@ -1,6 +1,6 @@
 //! Documents that come in blocks of bytes, cut into texts that can be counted independently.
 
-use super::cut::{Places, last_cut};
+use super::cut::{CutPlaces, last_cut};
 use super::separators::Separators;
 use crate::error::{Code, Error, Result};
 
@@ -30,7 +30,7 @@ pub struct Texts {
 #[derive(Debug)]
 pub struct Stream {
     invalid_utf8: InvalidUtf8,
-    places: Option<Places>,
+    places: Option<CutPlaces>,
     texts: Texts,
     /// Bytes that may be the beginning of a character.
     half: Vec<u8>,
@@ -42,7 +42,7 @@ pub struct Stream {
 
 impl Stream {
     /// No document yet. `places` says where texts may be cut.
-    pub fn new(invalid_utf8: InvalidUtf8, places: Option<Places>) -> Self {
+    pub fn new(invalid_utf8: InvalidUtf8, places: Option<CutPlaces>) -> Self {
         let texts = Texts::default();
         Self { invalid_utf8, places, texts, half: Vec::new(), document_bytes: 0, searched: 0 }
     }

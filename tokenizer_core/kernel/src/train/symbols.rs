@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 1 << 30;
 
 /// Byte strings by id, and ids by byte string.
 #[derive(Debug, Clone, Default)]
-pub struct Symbols {
+pub struct TrainedTokens {
     arena: Vec<u8>,
     /// The end of each in the arena.
     ends: Vec<usize>,
@@ -20,7 +20,7 @@ pub struct Symbols {
     mark: usize,
 }
 
-impl Symbols {
+impl TrainedTokens {
     /// The number of tokens.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -19,7 +19,7 @@ const SHORT: usize = 16;
 /// One piece: its bytes as [`short_key`] has them or, of a longer one, its place in the arena and its whole hash.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
-struct Entry {
+struct TableEntry {
     key: (u64, u64),
     count: u64,
     length: u32,
@@ -44,7 +44,7 @@ const INDEX_LIMIT: usize = u32::MAX as usize;
 pub struct PieceTable {
     /// Pieces that are not short.
     arena: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<TableEntry>,
     /// A power of two of them, at most three quarters in use.
     index: Vec<u64>,
     seed: u64,
@@ -147,7 +147,7 @@ impl PieceTable {
             self.arena.extend_from_slice(wanted.piece);
             ((self.arena.len() - length) as u64, wanted.hash)
         };
-        self.entries.push(Entry { key, count: times, length: length as u32, hash: wanted.hash as u32 });
+        self.entries.push(TableEntry { key, count: times, length: length as u32, hash: wanted.hash as u32 });
         self.index[at] = tag << 32 | self.entries.len() as u64;
         if self.entries.len() * 4 > self.index.len() * 3 {
             self.grow();
@@ -192,12 +192,12 @@ impl PieceTable {
     }
 }
 
-fn long<'a>(entry: &Entry, arena: &'a [u8]) -> &'a [u8] {
+fn long<'a>(entry: &TableEntry, arena: &'a [u8]) -> &'a [u8] {
     let start = entry.key.0 as usize;
     arena.get(start..start + entry.length as usize).unwrap_or_default()
 }
 
-fn is(entry: &Entry, wanted: &Wanted<'_>, arena: &[u8]) -> bool {
+fn is(entry: &TableEntry, wanted: &Wanted<'_>, arena: &[u8]) -> bool {
     let length = wanted.piece.len();
     if entry.length as usize != length {
         return false;
@@ -228,7 +228,7 @@ fn short_key(piece: &[u8]) -> (u64, u64) {
 }
 
 /// The bytes of a short piece.
-fn write_short<'a>(entry: &Entry, room: &'a mut [u8]) -> &'a [u8] {
+fn write_short<'a>(entry: &TableEntry, room: &'a mut [u8]) -> &'a [u8] {
     let (length, (first, last)) = (entry.length as usize, entry.key);
     room[..8].copy_from_slice(&first.to_le_bytes());
     if length >= 8 {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use crate::error::{Code, Error, Result};
 
 /// The order of pairs with equal counts.
@@ -42,7 +42,7 @@ impl TieBreak {
     }
 
     /// A number that decides most ties: of two pairs with different keys the one with the larger goes first.
-    pub(super) fn key(self, left: u32, right: u32, symbols: &Symbols) -> u64 {
+    pub(super) fn key(self, left: u32, right: u32, symbols: &TrainedTokens) -> u64 {
         match self {
             Self::LexicographicLow => !prefix(symbols.bytes(left).iter()),
             Self::LexicographicHigh => prefix(symbols.bytes(left).iter()),
@@ -56,7 +56,7 @@ impl TieBreak {
     }
 
     /// The order of two pairs with equal keys; `Greater` goes first.
-    pub(super) fn compare(self, one: (u32, u32), other: (u32, u32), symbols: &Symbols) -> Ordering {
+    pub(super) fn compare(self, one: (u32, u32), other: (u32, u32), symbols: &TrainedTokens) -> Ordering {
         let bytes_of = |(left, right)| (symbols.bytes(left), symbols.bytes(right));
         match self {
             Self::LexicographicLow => bytes_of(other).cmp(&bytes_of(one)),
@@ -74,12 +74,12 @@ impl TieBreak {
 }
 
 /// The symbols of the alphabet in a product.
-fn length(left: u32, right: u32, symbols: &Symbols) -> u64 {
+fn length(left: u32, right: u32, symbols: &TrainedTokens) -> u64 {
     u64::from(symbols.length(left)) + u64::from(symbols.length(right))
 }
 
 /// The bytes of a product, one after the other.
-fn product(left: u32, right: u32, symbols: &Symbols) -> impl Iterator<Item = &u8> {
+fn product(left: u32, right: u32, symbols: &TrainedTokens) -> impl Iterator<Item = &u8> {
     symbols.bytes(left).iter().chain(symbols.bytes(right))
 }
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::alphabet::{most_frequent, texts};
 use super::counts::Counts;
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::words::Words;
 use crate::error::Result;
 
@@ -22,7 +22,7 @@ pub struct WordPieces {
 ///
 /// # Errors
 /// `corpus_too_large`.
-pub fn alphabet(counts: &Counts, options: &WordPieces) -> Result<(Symbols, Words)> {
+pub fn alphabet(counts: &Counts, options: &WordPieces) -> Result<(TrainedTokens, Words)> {
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut inside: FxHashMap<char, u32> = FxHashMap::default();
     for (piece, count) in texts(counts, "") {
@@ -34,7 +34,7 @@ pub fn alphabet(counts: &Counts, options: &WordPieces) -> Result<(Symbols, Words
         }
     }
     let kept = most_frequent(occurrences, options.limit);
-    let mut symbols = Symbols::with_mark(options.prefix.len());
+    let mut symbols = TrainedTokens::with_mark(options.prefix.len());
     let first: FxHashMap<char, u32> = kept
         .iter()
         .map(|character| Ok((*character, symbols.push(character.encode_utf8(&mut [0; 4]).as_bytes(), 1)?)))

@@ -14,7 +14,7 @@
 
 use std::fmt::Debug;
 
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use crate::error::Result;
 use crate::simd::prefetch::prefetch;
 
@@ -78,7 +78,7 @@ impl Words {
     }
 
     /// Append a word; words of equal weight should follow each other. A token may be [`BORDER`].
-    pub fn push_word(&mut self, tokens: impl Iterator<Item = u32>, weight: u64, symbols: &Symbols) {
+    pub fn push_word(&mut self, tokens: impl Iterator<Item = u32>, weight: u64, symbols: &TrainedTokens) {
         if self.tokens.is_empty() {
             self.tokens.push(BORDER);
         }
@@ -182,7 +182,7 @@ impl Words {
     /// What `pause` returns.
     pub fn each_pair(
         &self,
-        symbols: &Symbols,
+        symbols: &TrainedTokens,
         mut pair: impl FnMut(usize, (u32, u32)),
         pause: impl FnMut() -> Result<()>,
     ) -> Result<()> {
@@ -205,7 +205,7 @@ impl Words {
     /// What `pause` returns.
     pub fn each_token(
         &self,
-        symbols: &Symbols,
+        symbols: &TrainedTokens,
         mut token: impl FnMut(usize, u32),
         mut pause: impl FnMut() -> Result<()>,
     ) -> Result<()> {

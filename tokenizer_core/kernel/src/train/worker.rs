@@ -22,7 +22,7 @@ const BATCH: usize = 256;
 
 /// The pipeline that cuts a text into pieces.
 #[derive(Debug)]
-pub struct Rules {
+pub struct CountingRules {
     /// The literals that end a document.
     pub separators: Separators,
     normalizer: Normalizer,
@@ -31,7 +31,7 @@ pub struct Rules {
     invalid_utf8: InvalidUtf8,
 }
 
-impl Rules {
+impl CountingRules {
     /// Compile them.
     ///
     /// # Errors
@@ -60,12 +60,12 @@ pub struct Task {
     /// The index of the caller's source.
     pub source: usize,
     /// What is to be counted.
-    pub work: Work,
+    pub work: TaskKind,
 }
 
 /// What is to be counted.
 #[derive(Debug)]
-pub enum Work {
+pub enum TaskKind {
     /// Texts as they are.
     Texts(Texts),
     /// JSON objects, one a line, whose string `field` is a document.
@@ -87,7 +87,7 @@ pub enum Work {
 #[derive(Debug)]
 pub struct Shared {
     /// The pipeline that cuts texts into pieces.
-    pub rules: Rules,
+    pub rules: CountingRules,
     tasks: Mutex<Receiver<Task>>,
     bytes: AtomicU64,
     /// Memory of the threads' tables.
@@ -98,7 +98,7 @@ pub struct Shared {
 
 impl Shared {
     /// Begin with nothing counted.
-    pub fn new(rules: Rules, tasks: Receiver<Task>) -> Self {
+    pub fn new(rules: CountingRules, tasks: Receiver<Task>) -> Self {
         Self {
             rules,
             tasks: Mutex::new(tasks),
@@ -170,7 +170,7 @@ impl WorkerCounts {
         Self::work_by(shared, Self::count_work)
     }
 
-    fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, usize, Work) -> Result<()>) -> Self {
+    fn work_by(shared: &Shared, count: impl Fn(&mut Self, &Shared, usize, TaskKind) -> Result<()>) -> Self {
         let died = |_| Err(Error::new(Code::Internal, "a counting thread died"));
         let mut counts = Self::default();
         loop {
@@ -194,10 +194,10 @@ impl WorkerCounts {
         }
     }
 
-    fn count_work(&mut self, shared: &Shared, source: usize, work: Work) -> Result<()> {
+    fn count_work(&mut self, shared: &Shared, source: usize, work: TaskKind) -> Result<()> {
         shared.check()?;
         match work {
-            Work::Texts(texts) => {
+            TaskKind::Texts(texts) => {
                 let mut start = 0;
                 for end in texts.ends {
                     self.count(shared, texts.text.get(start..end).unwrap_or_default())?;
@@ -205,7 +205,7 @@ impl WorkerCounts {
                 }
                 Ok(())
             }
-            Work::Lines { lines, first_line, first_byte, field, on_error } => {
+            TaskKind::Lines { lines, first_line, first_byte, field, on_error } => {
                 let lines = Lines { bytes: &lines, first_line, first_byte, field: &field };
                 each_document(lines, shared.rules.invalid_utf8, |number, text| match text {
                     Ok(text) => {
@@ -287,7 +287,7 @@ mod tests {
     fn who_gives_out_work_does_not_wait_for_a_thread_that_dies_and_its_first_death_is_told() {
         let (tasks, receiver) = sync_channel(1);
         let config = Config::from_json("{}").expect("no stages");
-        let rules = Rules::new(&config, &[], InvalidUtf8::Refuse, SimdLevel::Portable).expect("no stages");
+        let rules = CountingRules::new(&config, &[], InvalidUtf8::Refuse, SimdLevel::Portable).expect("no stages");
         let shared = Arc::new(Shared::new(rules, receiver));
         let (done, is_done) = channel();
         // Not joined, since a failing test would wait for ever.
@@ -297,7 +297,7 @@ mod tests {
         });
         thread::spawn(move || {
             for number in 7..27 {
-                let _ = tasks.send(Task { number, source: 3, work: Work::Texts(Texts::default()) });
+                let _ = tasks.send(Task { number, source: 3, work: TaskKind::Texts(Texts::default()) });
             }
         });
         let counts = is_done.recv_timeout(Duration::from_secs(20)).expect("all work is taken");

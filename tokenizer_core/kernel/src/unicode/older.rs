@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use once_cell::race::OnceBox;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use super::table::{CODES, Table, ranges_of};
+use super::table::{CODES, ClassTable, ranges_of};
 use super::{is_whitespace, is_word};
 
 /// Control, format or private use (`Cc`, `Cf`, `Co`).
@@ -59,7 +59,7 @@ const NEW_CAPITALS: [(RangeInclusive<char>, u32); 4] = [
     ('\u{16EA0}'..='\u{16EB8}', 0x1B),
 ];
 
-impl Table<u16> {
+impl ClassTable<u16> {
     /// Whether a character has one of `bits`.
     #[inline(always)]
     pub(crate) fn has(&self, character: char, bits: u16) -> bool {
@@ -78,9 +78,9 @@ impl Table<u16> {
 }
 
 /// The bits of all characters.
-pub(crate) fn table() -> &'static Table<u16> {
-    static TABLE: OnceBox<Table<u16>> = OnceBox::new();
-    TABLE.get_or_init(|| Box::new(Table::of(&bits())))
+pub(crate) fn table() -> &'static ClassTable<u16> {
+    static TABLE: OnceBox<ClassTable<u16>> = OnceBox::new();
+    TABLE.get_or_init(|| Box::new(ClassTable::of(&bits())))
 }
 
 fn bits() -> Vec<u16> {
@@ -114,8 +114,8 @@ fn bits() -> Vec<u16> {
 
 /// What characters become that are decomposed without their marks, or put into lower case, or both: one character each,
 /// or 0 where that is not so simple.
-pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static Table<u32> {
-    static TABLES: [OnceBox<Table<u32>>; 4] = [const { OnceBox::new() }; 4];
+pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static ClassTable<u32> {
+    static TABLES: [OnceBox<ClassTable<u32>>; 4] = [const { OnceBox::new() }; 4];
     TABLES[2 * usize::from(decomposed) + usize::from(lowered)].get_or_init(|| {
         let (table, mut simple) = (table(), vec![0; CODES]);
         let (mut parts, mut written): (Vec<char>, Vec<char>) = (Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static Table<u32> {
                 simple[character as usize] = u32::from(*only);
             }
         }
-        Box::new(Table::of(&simple))
+        Box::new(ClassTable::of(&simple))
     })
 }
 

@@ -3,7 +3,7 @@
 
 use once_cell::race::OnceBox;
 
-use super::table::{CODES, Table, ranges_of};
+use super::table::{CODES, ClassTable, ranges_of};
 
 /// Of a character without a script, which belongs to what is around it: the space, and what 9.0 does not know.
 pub(crate) const ANY: u8 = 0;
@@ -40,8 +40,8 @@ pub(crate) fn number(name: &str) -> u8 {
 }
 
 /// A number for the script of each character, which means nothing but that others are other scripts.
-pub(crate) fn table() -> &'static Table<u8> {
-    static TABLE: OnceBox<Table<u8>> = OnceBox::new();
+pub(crate) fn table() -> &'static ClassTable<u8> {
+    static TABLE: OnceBox<ClassTable<u8>> = OnceBox::new();
     TABLE.get_or_init(|| {
         let mut scripts = vec![ANY; CODES];
         let named = NAMES.split(' ').map(|name| (format!(r"[\p{{Script={name}}}&&\p{{Age=9.0}}]"), name));
@@ -50,6 +50,6 @@ pub(crate) fn table() -> &'static Table<u8> {
             ranges_of(&class).into_iter().for_each(|range| scripts[range].fill(number(name)));
         }
         scripts[usize::from(b' ')] = ANY;
-        Box::new(Table::of(&scripts))
+        Box::new(ClassTable::of(&scripts))
     })
 }

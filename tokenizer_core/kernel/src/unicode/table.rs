@@ -11,12 +11,12 @@ const BLOCK: usize = 256;
 
 /// The table.
 #[derive(Debug)]
-pub(crate) struct Table<T> {
+pub(crate) struct ClassTable<T> {
     index: Vec<u16>,
     blocks: Vec<[T; BLOCK]>,
 }
 
-impl<T: Copy + Default + PartialEq> Table<T> {
+impl<T: Copy + Default + PartialEq> ClassTable<T> {
     /// Of the values of all [`CODES`].
     pub(super) fn of(values: &[T]) -> Self {
         let mut table = Self { index: Vec::with_capacity(CODES / BLOCK), blocks: Vec::new() };

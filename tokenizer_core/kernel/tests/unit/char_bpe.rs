@@ -55,7 +55,7 @@ impl Language {
         let vocabulary = Vocabulary::new(entries, self.merges.clone(), Vec::new()).unwrap();
         let affixes = Affixes { prefix: self.prefix, suffix: self.suffix };
         let (unknown, ignore_merges) = (self.unknown, self.ignore_merges);
-        let options = Options { affixes, unknown, ignore_merges, ..Options::default() };
+        let options = CharBpeOptions { affixes, unknown, ignore_merges, ..CharBpeOptions::default() };
         AnyCharBpe::new(&vocabulary, &HashSet::new(), options).unwrap()
     }
 
@@ -114,7 +114,7 @@ fn encode<const TILES: bool>(
         starts.zip(ends).map(|(start, end)| Piece { key: Key::EMPTY, start, end: *end, part: false }).collect();
     let mut out = PieceIds::default();
     out.begin(pieces.len());
-    model.encode(text.as_bytes(), &pieces, &mut crate::model::Work::default(), &mut out)?;
+    model.encode(text.as_bytes(), &pieces, &mut crate::model::ModelBuffers::default(), &mut out)?;
     Ok((0..pieces.len()).map(|piece| out.ids(piece).to_vec()).collect())
 }
 

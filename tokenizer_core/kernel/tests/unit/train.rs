@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::Learned;
 use super::merge_loop::{Goal, Learner};
 use super::progress::{Progress, Reporter};
-use super::symbols::Symbols;
+use super::symbols::TrainedTokens;
 use super::tie_break::TieBreak;
 use super::words::{Position, Words};
 
@@ -32,14 +32,14 @@ fn alphabet(corpus: &[(&str, u64)]) -> Vec<Vec<u8>> {
 }
 
 /// Learn with positions of either width; both give the same.
-fn learn(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
+fn learn(corpus: &[(&str, u64)], goal: Goal) -> (TrainedTokens, Vec<Learned>) {
     let narrow = learn_with::<u32>(corpus, goal.clone());
     assert_eq!(learn_with::<u64>(corpus, goal).1, narrow.1);
     narrow
 }
 
-fn learn_with<P: Position>(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<Learned>) {
-    let mut symbols = Symbols::default();
+fn learn_with<P: Position>(corpus: &[(&str, u64)], goal: Goal) -> (TrainedTokens, Vec<Learned>) {
+    let mut symbols = TrainedTokens::default();
     for token in alphabet(corpus) {
         symbols.push(&token, token.len() as u32).unwrap();
     }
@@ -53,7 +53,7 @@ fn learn_with<P: Position>(corpus: &[(&str, u64)], goal: Goal) -> (Symbols, Vec<
     Learner::<P>::new(words, symbols, goal, Vec::new()).run(&mut Reporter::new(&mut quiet)).unwrap()
 }
 
-fn merges((symbols, learned): &(Symbols, Vec<Learned>)) -> Merges {
+fn merges((symbols, learned): &(TrainedTokens, Vec<Learned>)) -> Merges {
     learned.iter().map(|merge| (symbols.bytes(merge.left).to_vec(), symbols.bytes(merge.right).to_vec())).collect()
 }
 

@@ -20,7 +20,7 @@ const MOST: usize = 64;
 
 /// A compiled stage.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum DecodeStage {
     Spaced,
     WordPiece { prefix: String, cleanup: bool },
     Ctc { pad: String, delimiter: String, cleanup: bool },
@@ -49,7 +49,7 @@ pub struct Held {
 
 /// The stages behind one, and where the last gives its texts.
 pub(super) struct Next<'a> {
-    stages: &'a [Stage],
+    stages: &'a [DecodeStage],
     held: &'a mut [Held],
     out: &'a mut Vec<u8>,
 }
@@ -58,20 +58,21 @@ pub(super) struct Next<'a> {
 ///
 /// # Errors
 /// `invalid_option` for too many stages, or for an expression that would need all of the text; `invalid_pattern`.
-pub(super) fn compile(stages: &[DecoderStage]) -> Result<Vec<Stage>> {
+pub(super) fn compile(stages: &[DecoderStage]) -> Result<Vec<DecodeStage>> {
     if stages.len() > MOST {
         let message = format!("a decoder has at most {MOST} stages, not {}", stages.len());
         return Err(Error::new(Code::InvalidOption, message).at_field("decoder"));
     }
     let (mut compiled, mut fused) = (Vec::new(), false);
     for (index, stage) in stages.iter().enumerate() {
-        compiled.push(Stage::new(stage, fused).map_err(|error| error.at_field(format!("decoder[{index}].pattern")))?);
+        compiled
+            .push(DecodeStage::new(stage, fused).map_err(|error| error.at_field(format!("decoder[{index}].pattern")))?);
         fused |= matches!(stage, DecoderStage::Fuse | DecoderStage::ByteLevel);
     }
     Ok(compiled)
 }
 
-impl Stage {
+impl DecodeStage {
     /// `fused` says whether the stage sees one text only.
     fn new(stage: &DecoderStage, fused: bool) -> Result<Self> {
         Ok(match stage {
@@ -209,12 +210,12 @@ fn give_word(suffix: &str, with: &str, held: &mut Held, next: &mut Next<'_>) -> 
 
 impl<'a> Next<'a> {
     /// All stages, each of which has its own part of `held`.
-    pub(super) fn new(stages: &'a [Stage], held: &'a mut [Held], out: &'a mut Vec<u8>) -> Self {
+    pub(super) fn new(stages: &'a [DecodeStage], held: &'a mut [Held], out: &'a mut Vec<u8>) -> Self {
         Self { stages, held, out }
     }
 
     /// Do `work` with the first stage, or return `None` behind the last one.
-    fn first<T>(&mut self, work: impl FnOnce(&Stage, &mut Held, &mut Next<'_>) -> T) -> Option<T> {
+    fn first<T>(&mut self, work: impl FnOnce(&DecodeStage, &mut Held, &mut Next<'_>) -> T) -> Option<T> {
         let (stage, stages) = self.stages.split_first()?;
         let (own, held) = self.held.split_first_mut()?;
         Some(work(stage, own, &mut Next { stages, held, out: self.out }))

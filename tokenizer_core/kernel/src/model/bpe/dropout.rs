@@ -45,7 +45,7 @@ impl Dropout {
 
 /// The buffers of merging.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct DropoutBuffers {
     ids: Vec<u32>,
     starts: Vec<u32>,
     /// By symbol: the rank of its merge with the next.
@@ -55,7 +55,7 @@ pub struct Work {
     pairs: Ordered,
 }
 
-impl Work {
+impl DropoutBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         for buffer in [&mut self.ids, &mut self.starts, &mut self.ranks] {

@@ -57,7 +57,7 @@ pub struct Bpe {
 
 /// The buffers of [`Bpe`].
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct BpeBuffers {
     short: Lanes<SHORT>,
     middle: Lanes<MIDDLE>,
     backtracker: Backtracker,
@@ -75,7 +75,7 @@ struct Groups {
     long: Vec<u32>,
 }
 
-impl Work {
+impl BpeBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub(super) fn shrink(&mut self, entries: usize) {
         self.backtracker.shrink(entries);
@@ -123,7 +123,7 @@ impl Bpe {
     }
 
     /// Append the tokens of a piece, of whose merges some are left out.
-    pub(super) fn sample(&self, piece: &[u8], dropout: &Dropout, stream: &mut Stream, work: &mut super::Work) {
+    pub(super) fn sample(&self, piece: &[u8], dropout: &Dropout, stream: &mut Stream, work: &mut super::ModelBuffers) {
         let symbols = piece.iter().map(|byte| self.merges.byte_id(*byte));
         let (ids, starts) = work.sampling.dropout.merge(&self.merges, symbols, dropout, stream);
         let ends = starts.iter().skip(1).copied().chain([piece.len() as u32]);
@@ -196,10 +196,10 @@ impl Model for Bpe {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut super::Work,
+        work: &mut super::ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
-        let Work { short, middle, backtracker, queue, candidates, groups } = &mut work.bpe;
+        let BpeBuffers { short, middle, backtracker, queue, candidates, groups } = &mut work.bpe;
         candidates.clear();
         if self.asks_index(pieces.len()) {
             self.look_up(text, pieces, candidates);

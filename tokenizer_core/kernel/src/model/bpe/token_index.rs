@@ -41,7 +41,7 @@ pub struct TokenIndex {
     line_bits: u32,
     /// The bits of an id.
     ids: u32,
-    overflow: Box<[Slot]>,
+    overflow: Box<[IndexSlot]>,
     hash: KeyedHash,
     distinct: usize,
     has_whole_only: bool,
@@ -49,7 +49,7 @@ pub struct TokenIndex {
 
 /// A token in the overflow table.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct IndexSlot {
     /// As in a line, without a tag.
     token: u32,
     /// The upper half of the hash.
@@ -69,7 +69,7 @@ const ELSEWHERE: u32 = 1;
 /// The bit in which the indices of a line and its neighbour differ.
 const NEIGHBOUR: usize = 1;
 
-const FREE: Slot = Slot { token: NO_TOKEN, tag: 0 };
+const FREE: IndexSlot = IndexSlot { token: NO_TOKEN, tag: 0 };
 
 impl TokenIndex {
     /// Index all tokens but opaque entries, each for whole pieces.
@@ -126,7 +126,7 @@ impl TokenIndex {
             if index.get(key, bytes, false).is_none() {
                 let hash = index.hash.of(bytes);
                 let at = index.find(hash, bytes);
-                index.overflow[at] = Slot { token, tag: tag(hash) };
+                index.overflow[at] = IndexSlot { token, tag: tag(hash) };
                 index.distinct += 1;
             }
         }
@@ -316,7 +316,7 @@ impl TokenIndex {
         let mask = self.overflow.len() - 1;
         let mut at = hash as usize & mask;
         loop {
-            let Slot { token, tag: other } = self.overflow[at];
+            let IndexSlot { token, tag: other } = self.overflow[at];
             if token == NO_TOKEN || other == tag(hash) && self.table.get(token & self.ids) == Some(bytes) {
                 return at;
             }

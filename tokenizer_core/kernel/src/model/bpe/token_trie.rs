@@ -18,7 +18,7 @@ impl TrieToken {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct TrieEntry {
     id: u32,
     length: u16,
     /// The longest other token that it begins with.
@@ -35,14 +35,14 @@ pub(crate) struct TokenTrie {
     /// By node: the longest token that its prefix begins with.
     longest: Vec<TrieToken>,
     /// By token; that of none is not used.
-    entries: Vec<Entry>,
+    entries: Vec<TrieEntry>,
 }
 
 impl TokenTrie {
     /// Build it from tokens of less than 64 KB, of which none is empty; `None` if there are more than can be numbered.
     /// Of two with the same bytes the first counts.
     pub(crate) fn new(tokens: &[(u32, &[u8])]) -> Option<Self> {
-        let none = Entry { id: 0, length: 0, shorter: TrieToken::default() };
+        let none = TrieEntry { id: 0, length: 0, shorter: TrieToken::default() };
         let (runs, longest) = (Vec::new(), vec![TrieToken::default()]);
         let mut trie = Self { edges: FxHashMap::default(), runs, longest, entries: vec![none] };
         let mut before = vec![ROOT];
@@ -60,7 +60,7 @@ impl TokenTrie {
             let own = &mut trie.longest[node as usize];
             if own.0 == 0 {
                 *own = TrieToken(u16::try_from(trie.entries.len()).ok()?);
-                trie.entries.push(Entry { id: *id, length: u16::try_from(bytes.len()).ok()?, ..none });
+                trie.entries.push(TrieEntry { id: *id, length: u16::try_from(bytes.len()).ok()?, ..none });
             }
         }
         for (node, before) in before.into_iter().enumerate().skip(1) {
@@ -94,7 +94,7 @@ impl TokenTrie {
     /// The id of a token, its length, and the longest other token that it begins with; `None` for no token.
     #[inline]
     pub(crate) fn get(&self, TrieToken(token): TrieToken) -> Option<(u32, u16, TrieToken)> {
-        let Entry { id, length, shorter } = self.entries[usize::from(token)];
+        let TrieEntry { id, length, shorter } = self.entries[usize::from(token)];
         (token != 0).then_some((id, length, shorter))
     }
 }

@@ -8,7 +8,7 @@ use crate::model::Cuts;
 use crate::unicode::utf8::{decode, previous};
 use crate::vocabulary::{Merge, Vocabulary};
 
-use super::symbols::Symbols;
+use super::symbols::CharSymbols;
 
 /// Bits of the set for each pair in it: about one other pair in as many stays uncut by mistake.
 const BITS_A_PAIR: usize = 16;
@@ -35,7 +35,7 @@ pub(super) struct Boundaries {
 
 impl Boundaries {
     /// The pairs of these merges, which join what their parts are written as, and those within the entries of `whole`.
-    pub(super) fn new(vocabulary: &Vocabulary, merges: &[Merge], symbols: &Symbols, whole: &[u32]) -> Self {
+    pub(super) fn new(vocabulary: &Vocabulary, merges: &[Merge], symbols: &CharSymbols, whole: &[u32]) -> Self {
         let edge = |id: u32| std::str::from_utf8(vocabulary.bytes(id).unwrap_or_default()).unwrap_or_default();
         let pairs = merges.iter().filter_map(|merge| {
             let (left, right) = (edge(merge.left).chars().next_back()?, edge(merge.right).chars().next()?);
@@ -79,7 +79,7 @@ impl Boundaries {
     }
 
     /// Cut the pieces of `text` from `start` on, which end at `ends`.
-    pub(super) fn cut(&self, symbols: &Symbols, text: &[u8], start: usize, ends: &[u32], cuts: &mut Cuts) {
+    pub(super) fn cut(&self, symbols: &CharSymbols, text: &[u8], start: usize, ends: &[u32], cuts: &mut Cuts) {
         let end = ends.last().map_or(start, |end| *end as usize);
         cuts.reserve(end - start, false);
         let (mut count, mut at) = (0, start);
@@ -106,7 +106,7 @@ impl Boundaries {
 
     /// Whether two neighbours may be joined.
     #[inline(always)]
-    fn joins(&self, symbols: &Symbols, left: u32, right: u32) -> bool {
+    fn joins(&self, symbols: &CharSymbols, left: u32, right: u32) -> bool {
         if left | right < 0x80 && !self.fuses {
             return self.ascii[left as usize & 0x7F] >> right & 1 != 0;
         }
@@ -114,7 +114,7 @@ impl Boundaries {
     }
 
     #[inline]
-    fn joins_others(&self, symbols: &Symbols, left: u32, right: u32) -> bool {
+    fn joins_others(&self, symbols: &CharSymbols, left: u32, right: u32) -> bool {
         let merged = if left | right < 0x80 {
             self.ascii[left as usize & 0x7F] >> right & 1 != 0
         } else {

@@ -40,7 +40,7 @@ impl CharMerges {
 
 /// What scores make of a vocabulary.
 #[derive(Debug, Default)]
-pub(super) struct Scored {
+pub(super) struct ScoredMerges {
     /// Those of the highest score first.
     pub(super) merges: Vec<Merge>,
     /// By merge: those of equal scores have the same.
@@ -57,7 +57,7 @@ pub(super) fn by_score(
     none: &HashSet<u32>,
     alone: &HashSet<u32>,
     unused: &HashSet<u32>,
-) -> Scored {
+) -> ScoredMerges {
     let entries = || vocabulary.tokens().filter(|(id, _)| !none.contains(id) && !alone.contains(id));
     let is_known = |(id, entry): &(u32, &[u8])| only(entry).is_none() || !unused.contains(id);
     let ids: HashMap<&[u8], u32, FxBuildHasher> = entries().filter(is_known).map(|(id, entry)| (entry, id)).collect();
@@ -90,7 +90,7 @@ pub(super) fn by_score(
             _ => before,
         });
     }
-    Scored { merges, orders, characters }
+    ScoredMerges { merges, orders, characters }
 }
 
 /// The character that an entry is, if it is one.

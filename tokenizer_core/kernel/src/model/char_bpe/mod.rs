@@ -17,7 +17,7 @@ use self::boundaries::Boundaries;
 use self::merges::{CharMerges, by_score, merge_few};
 use self::resegment::Resegment;
 pub use self::symbols::{Affixes, Unknown};
-use self::symbols::{Sequence, Symbols};
+use self::symbols::{CharSymbols, Sequence};
 use super::bpe::dropout::Dropout;
 use super::bpe::heap::Merger;
 use super::sampling::stream::Stream;
@@ -34,7 +34,7 @@ const FEW: usize = 40;
 /// If it tiles, the bytes of all tokens, of which `<0xNN>` is one byte, are those of the piece.
 #[derive(Debug)]
 pub struct CharBpe<const TILES: bool> {
-    symbols: Symbols,
+    symbols: CharSymbols,
     merges: CharMerges,
     /// Entries that a whole piece becomes although merges do not make them of it.
     whole: HashMap<Box<[u8]>, u32, FxBuildHasher>,
@@ -46,7 +46,7 @@ pub struct CharBpe<const TILES: bool> {
 
 /// The buffers of [`CharBpe`].
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct CharBpeBuffers {
     sequence: Sequence,
     waiting: Vec<u64>,
     queue: Merger,
@@ -54,7 +54,7 @@ pub struct Work {
     tokens: Vec<Token>,
 }
 
-impl Work {
+impl CharBpeBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub(super) fn shrink(&mut self, entries: usize) {
         self.sequence.shrink(entries);
@@ -75,7 +75,7 @@ pub enum AnyCharBpe {
 
 /// What a model has beside its vocabulary.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct CharBpeOptions<'a> {
     /// What surrounds characters in the entries.
     pub affixes: Affixes<'a>,
     /// How unknown characters are written.
@@ -95,9 +95,9 @@ impl AnyCharBpe {
     ///
     /// # Errors
     /// `invalid_file` for more merges than a rank can tell.
-    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, options: Options<'_>) -> Result<Self> {
+    pub fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, options: CharBpeOptions<'_>) -> Result<Self> {
         let unused: HashSet<u32> = options.unused.iter().copied().collect();
-        let mut symbols = Symbols::new(vocabulary, &(never | &unused), options.affixes, options.unknown);
+        let mut symbols = CharSymbols::new(vocabulary, &(never | &unused), options.affixes, options.unknown);
         symbols.find_first(vocabulary, options.user_defined)?;
         let makeshift = symbols.makeshift();
         let alone = options.user_defined.iter().copied().collect();
@@ -164,7 +164,7 @@ impl<const TILES: bool> CharBpe<TILES> {
 
     /// The entries that merges make something else of.
     fn made_otherwise(&self, vocabulary: &Vocabulary, never: &HashSet<u32>) -> HashMap<Box<[u8]>, u32, FxBuildHasher> {
-        let mut work = Work::default();
+        let mut work = CharBpeBuffers::default();
         let entries = vocabulary.tokens().filter(|(id, _)| !never.contains(id));
         let other = entries.filter(|(id, entry)| {
             std::str::from_utf8(entry).is_ok()
@@ -175,8 +175,13 @@ impl<const TILES: bool> CharBpe<TILES> {
 
     /// Leave in `work` the ids of a piece, and the bytes that each stands for.
     #[inline]
-    fn merge(&self, text: &[u8], range: std::ops::Range<usize>, work: &mut Work) -> std::result::Result<(), Uncovered> {
-        let Work { sequence, waiting, queue, starts, tokens } = work;
+    fn merge(
+        &self,
+        text: &[u8],
+        range: std::ops::Range<usize>,
+        work: &mut CharBpeBuffers,
+    ) -> std::result::Result<(), Uncovered> {
+        let CharBpeBuffers { sequence, waiting, queue, starts, tokens } = work;
         let start = range.start;
         self.symbols.read(text, range, sequence)?;
         if let Some(resegment) = &self.resegment {
@@ -213,12 +218,12 @@ impl<const TILES: bool> CharBpe<TILES> {
         piece: std::ops::Range<usize>,
         dropout: &Dropout,
         stream: &mut Stream,
-        work: &mut super::Work,
+        work: &mut super::ModelBuffers,
     ) -> std::result::Result<(), Uncovered> {
         let (mut at, end) = (piece.start, piece.end);
         self.symbols.read(text, piece, &mut work.char_bpe.sequence)?;
         if let Some(resegment) = &self.resegment {
-            let Work { sequence, tokens, .. } = &mut work.char_bpe;
+            let CharBpeBuffers { sequence, tokens, .. } = &mut work.char_bpe;
             let noted = resegment.noted(&self.merges);
             let (ids, starts) = work.sampling.dropout.merge(&noted, sequence.ids.iter().copied(), dropout, stream);
             tokens.clear();
@@ -251,7 +256,7 @@ impl<const TILES: bool> Model for CharBpe<TILES> {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut super::Work,
+        work: &mut super::ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
         let work = &mut work.char_bpe;
@@ -266,7 +271,7 @@ impl<const TILES: bool> Model for CharBpe<TILES> {
                 }
                 None => self.merge(text, piece.range(), work)?,
             }
-            let Work { sequence, tokens, .. } = &mut *work;
+            let CharBpeBuffers { sequence, tokens, .. } = &mut *work;
             if TILES {
                 out.give(at, &sequence.ids);
             } else {

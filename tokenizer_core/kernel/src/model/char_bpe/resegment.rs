@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use rustc_hash::FxBuildHasher;
 
-use super::merges::{CharMerges, Scored};
-use super::symbols::{Sequence, Symbols};
+use super::merges::{CharMerges, ScoredMerges};
+use super::symbols::{CharSymbols, Sequence};
 use crate::model::bpe::ranks::{Merges, NEVER};
 use crate::model::{Token, Uncovered};
 use crate::vocabulary::{Merge, Vocabulary};
@@ -53,7 +53,7 @@ impl Merges for Noted<'_> {
 
 impl Resegment {
     /// What the merges of a vocabulary need, if it is anything.
-    pub(super) fn new(vocabulary: &Vocabulary, scored: &Scored, unused: &HashSet<u32>) -> Option<Self> {
+    pub(super) fn new(vocabulary: &Vocabulary, scored: &ScoredMerges, unused: &HashSet<u32>) -> Option<Self> {
         let (first, characters) = (vocabulary.id_limit(), scored.characters.clone());
         let token = |id: u32| {
             let character = || characters.get((id - first) as usize).map_or(0, |character| character.len_utf8());
@@ -78,7 +78,7 @@ impl Resegment {
     pub(super) fn apart(
         &self,
         noted: &Noted<'_>,
-        symbols: &Symbols,
+        symbols: &CharSymbols,
         tokens: &[Token],
         start: usize,
         sequence: &mut Sequence,

@@ -50,7 +50,7 @@ pub struct Unknown {
 
 /// The tokens of characters and bytes.
 #[derive(Debug)]
-pub(super) struct Symbols {
+pub(super) struct CharSymbols {
     /// By whether a character is not the first (2) and whether it is the last (1); the same where that is all one.
     tables: Vec<CharTable>,
     table_of: [usize; 4],
@@ -93,7 +93,7 @@ impl Sequence {
     }
 }
 
-impl Symbols {
+impl CharSymbols {
     /// The symbols of a vocabulary, none of which is one of `never`.
     pub(super) fn new(vocabulary: &Vocabulary, never: &HashSet<u32>, affixes: Affixes<'_>, unknown: Unknown) -> Self {
         let (mut tables, mut table_of) = (Vec::new(), [0; 4]);

@@ -14,7 +14,7 @@ pub use self::options::{MAX_NBEST, Sampling, check_listed};
 pub use self::scaled::Scaled;
 pub use self::stream::Stream;
 use super::bpe::dropout::Dropout;
-use super::unigram::{self, Pieces};
+use super::unigram::{self, CollectedPieces};
 use super::{AnyModel, Token, Uncovered};
 
 /// What is done with the pieces of a call.
@@ -25,19 +25,19 @@ pub enum Sampler {
     /// A segmentation of each is drawn, with probabilities to this power.
     Alpha(f64, Stream),
     /// They are collected, because segmentations of the whole text are looked for; each is one token that is none.
-    Collect(Pieces),
+    Collect(CollectedPieces),
     /// These are the tokens of the next pieces, which have been collected before.
     Given(std::vec::IntoIter<Token>),
 }
 
 /// The buffers of sampling.
 #[derive(Debug, Default)]
-pub struct Work {
-    pub(super) dropout: super::bpe::dropout::Work,
-    pub(super) unigram: unigram::sample::Work,
+pub struct SamplingBuffers {
+    pub(super) dropout: super::bpe::dropout::DropoutBuffers,
+    pub(super) unigram: unigram::sample::SampleBuffers,
 }
 
-impl Work {
+impl SamplingBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.dropout.shrink(entries);
@@ -55,7 +55,7 @@ impl AnyModel {
         text: &[u8],
         piece: Range<usize>,
         sampler: &mut Sampler,
-        work: &mut super::Work,
+        work: &mut super::ModelBuffers,
     ) -> Result<(), Uncovered> {
         work.tokens.clear();
         match (self, sampler) {

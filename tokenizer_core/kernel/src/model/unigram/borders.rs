@@ -14,7 +14,7 @@ const SPACE: u32 = '▁' as u32;
 
 /// The pairs of characters that some entry has next to each other, and a few more.
 #[derive(Debug)]
-pub struct Borders {
+pub struct SafeBorders {
     /// By two characters of ASCII: whether there is a border between them.
     ascii: Box<[[bool; 128]; 128]>,
     /// By a character of ASCII: whether there is one between it and `▁`, and between `▁` and it.
@@ -29,7 +29,7 @@ pub struct Borders {
     known: u128,
 }
 
-impl Borders {
+impl SafeBorders {
     /// Collect the pairs of all entries.
     pub fn new(vocabulary: &Vocabulary, entries: &Entries, fuses: bool) -> Self {
         let (mut ascii, mut pairs) = (Box::new([[true; 128]; 128]), FxHashSet::default());

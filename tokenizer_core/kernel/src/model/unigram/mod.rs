@@ -17,10 +17,10 @@ mod tests;
 
 use std::collections::HashSet;
 
-use self::borders::Borders;
+use self::borders::SafeBorders;
 use self::entries::{Entries, UNKNOWN};
 use self::lattice::{Lattice, Step};
-pub use self::nbest::{Pieces, Ways};
+pub use self::nbest::{CollectedPieces, Ways};
 pub use self::sums::Sums;
 use super::byte_pieces::BytePieces;
 use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
@@ -41,17 +41,17 @@ pub struct Unigram {
     /// By id: what a token adds to the sum; NaN where that is not its score.
     addends: Vec<f32>,
     /// Of a model that sums floats over the whole text.
-    borders: Option<Borders>,
+    borders: Option<SafeBorders>,
 }
 
 /// The buffers of the model.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct UnigramBuffers {
     lattice: Lattice,
     tokens: Vec<Token>,
 }
 
-impl Work {
+impl UnigramBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.lattice.shrink(entries);
@@ -74,7 +74,8 @@ impl Unigram {
                 *addend = f32::NAN;
             }
         }
-        let borders = (config.sums == UnigramSums::Float).then(|| Borders::new(vocabulary, &entries, bytes.is_none()));
+        let borders =
+            (config.sums == UnigramSums::Float).then(|| SafeBorders::new(vocabulary, &entries, bytes.is_none()));
         Ok(Self { entries, unknown: config.unk, bytes, addends, borders })
     }
 
@@ -154,10 +155,10 @@ impl Model for Unigram {
         &self,
         text: &[u8],
         pieces: &[Piece],
-        work: &mut super::Work,
+        work: &mut super::ModelBuffers,
         out: &mut PieceIds,
     ) -> std::result::Result<(), Uncovered> {
-        let Work { lattice, tokens } = &mut work.unigram;
+        let UnigramBuffers { lattice, tokens } = &mut work.unigram;
         for (at, piece) in pieces.iter().enumerate() {
             let word = &text[piece.range()];
             tokens.clear();

@@ -16,7 +16,7 @@ use crate::model::{Token, Uncovered};
 
 /// Pieces of a text, one after the other: no token is in two.
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub struct CollectedPieces {
     text: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -61,7 +61,7 @@ type Waiting = BinaryHeap<Reverse<(u64, u32)>>;
 #[derive(Debug)]
 pub struct Ways<'a> {
     model: &'a Unigram,
-    pieces: Pieces,
+    pieces: CollectedPieces,
     /// By place: the best token that begins there.
     best: Vec<Step>,
     /// Those of one place stand together, the best first.
@@ -77,7 +77,7 @@ impl Unigram {
         &self,
         text: &[u8],
         piece: Range<usize>,
-        pieces: &mut Pieces,
+        pieces: &mut CollectedPieces,
     ) -> Result<(), Uncovered> {
         let (start, word) = (piece.start, &text[piece]);
         let mut is_end = vec![false; word.len() + 1];
@@ -99,7 +99,7 @@ impl Unigram {
 
 impl<'a> Ways<'a> {
     /// Prepare the ways through pieces, each of which has one.
-    pub fn new(model: &'a Unigram, pieces: Pieces) -> Self {
+    pub fn new(model: &'a Unigram, pieces: CollectedPieces) -> Self {
         let places = pieces.text.len() + 1;
         let mut ways =
             Self { model, pieces, best: Vec::new(), detours: Vec::new(), nodes: Vec::new(), heaps: Vec::new() };

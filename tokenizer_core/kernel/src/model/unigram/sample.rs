@@ -8,11 +8,11 @@ use super::{Unigram, is_char_start};
 use crate::capacity::reserve;
 use crate::model::sampling::scaled::Scaled;
 use crate::model::sampling::stream::Stream;
-use crate::model::{Uncovered, Work as ModelWork};
+use crate::model::{ModelBuffers, Uncovered};
 
 /// The buffers of sampling.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct SampleBuffers {
     /// By place: the sum of the weights of all ways from there to the end.
     sums: Vec<Scaled>,
     /// The tokens that may come next, and their shares of the sum.
@@ -20,7 +20,7 @@ pub struct Work {
     steps: Vec<Step>,
 }
 
-impl Work {
+impl SampleBuffers {
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
         self.sums.clear();
@@ -40,9 +40,9 @@ impl Unigram {
         piece: Range<usize>,
         alpha: f64,
         stream: &mut Stream,
-        work: &mut ModelWork,
+        work: &mut ModelBuffers,
     ) -> Result<(), Uncovered> {
-        let Work { sums, choices, steps } = &mut work.sampling.unigram;
+        let SampleBuffers { sums, choices, steps } = &mut work.sampling.unigram;
         let (start, word) = (piece.start, &text[piece]);
         let weight = |id: u32| Scaled::exp(alpha * self.entries.double(id));
         sums.clear();

@@ -1,6 +1,6 @@
 //! Where pieces begin, from one bit a character for each class.
 
-use super::super::rules::{Contraction, Rules};
+use super::super::rules::{Contraction, PatternRules};
 use super::lowest_bits;
 
 /// The characters of each class in a window: a word with a bit each.
@@ -32,7 +32,7 @@ pub(super) struct Carry {
 
 /// The result for a window.
 #[derive(Default)]
-pub(super) struct Borders {
+pub(super) struct BorderMasks {
     /// The characters that begin a piece, except the first one, which was decided before.
     pub(super) starts: u64,
     /// Nothing was left undecided.
@@ -45,14 +45,14 @@ pub(super) struct Borders {
 /// whether one, and whether two of the characters after each belong to a contraction. A character has a bit for each of
 /// its bytes; `inside` are all but the first of them.
 #[inline(always)]
-pub(super) fn borders<R: Rules>(
+pub(super) fn borders<R: PatternRules>(
     masks: &Masks,
     inside: u64,
     count: usize,
     last: bool,
     before: Carry,
     contractions: impl Fn(u64) -> (u64, u64),
-) -> Borders {
+) -> BorderMasks {
     let Masks { letter, number, space, newline, blank, quote, .. } = *masks;
     let valid = lowest_bits(count);
     // Characters for which everything is decided.
@@ -153,7 +153,7 @@ pub(super) fn borders<R: Rules>(
     let space_end = if R::NEWLINE_CUT { space & !newline } else { space };
     let goes_on = whole && !last && clear && at_end(word_end | other | number_end | space_end) != 0;
     let carry = Carry { within_other: at_end(other & !other_first), small: small_end };
-    Borders { starts: starts & known & !1, whole, next: goes_on.then_some(carry) }
+    BorderMasks { starts: starts & known & !1, whole, next: goes_on.then_some(carry) }
 }
 
 /// All bits below the lowest of `bits`; all there are if there is none.

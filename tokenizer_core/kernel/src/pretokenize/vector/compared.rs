@@ -1,6 +1,6 @@
 //! Classes by comparing.
 
-use super::super::rules::Rules;
+use super::super::rules::PatternRules;
 use super::borders::Masks;
 use super::wide::wide_classes;
 use super::{READ, ROOM, WINDOW};
@@ -17,7 +17,7 @@ pub(super) fn shape<S: Simd>(simd: S, window: &[u8; WINDOW]) -> (u64, u64) {
 /// The classes of the characters that begin in the first 64 of `bytes`, at each of their bytes. Those that begin at
 /// `wide` are beyond ASCII; `inside` are the bytes that begin none.
 #[inline(always)]
-pub(super) fn classes<R: Rules, S: Simd>(simd: S, bytes: &[u8; READ], wide: u64, inside: u64) -> Masks {
+pub(super) fn classes<R: PatternRules, S: Simd>(simd: S, bytes: &[u8; READ], wide: u64, inside: u64) -> Masks {
     let Some(window) = bytes.first_chunk() else { return Masks::default() };
     let blank = is(simd, window, b' ');
     let mut masks = Masks {

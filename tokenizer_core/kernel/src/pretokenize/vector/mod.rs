@@ -11,10 +11,10 @@ mod wide;
 
 use std::marker::PhantomData;
 
-use self::borders::{Borders, Carry, borders};
+use self::borders::{BorderMasks, Carry, borders};
 pub(crate) use self::compared::write;
 use self::compared::{classes, shape, white_bytes};
-use super::rules::{Contraction, Rules};
+use super::rules::{Contraction, PatternRules};
 use super::scan::{self, contraction, match_end};
 use crate::simd::branch::cold_path;
 use crate::simd::byte_vector::{Simd, WINDOW};
@@ -44,7 +44,7 @@ impl<'a, R> Fill<'a, R> {
     }
 }
 
-impl<R: Rules, S: Simd> OnLevel<S> for Fill<'_, R> {
+impl<R: PatternRules, S: Simd> OnLevel<S> for Fill<'_, R> {
     type Output = usize;
 
     #[inline(always)]
@@ -55,7 +55,7 @@ impl<R: Rules, S: Simd> OnLevel<S> for Fill<'_, R> {
 
 /// As [`scan::fill`].
 #[inline(always)]
-fn fill<R: Rules, S: Simd>(simd: S, text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
+fn fill<R: PatternRules, S: Simd>(simd: S, text: &[u8], mut at: usize, ends: &mut [u32]) -> usize {
     let mut count = 0;
     // Where the last piece ended: at the window, or before it if that begins inside a piece.
     let mut start = at;
@@ -64,7 +64,7 @@ fn fill<R: Rules, S: Simd>(simd: S, text: &[u8], mut at: usize, ends: &mut [u32]
         && let Some(room) = ends.get_mut(count..).and_then(<[u32]>::first_chunk_mut::<ROOM>)
     {
         prefetch(text, at + AHEAD);
-        let (Borders { starts, whole, next }, length, last) = look::<R, S>(simd, text, at, carry);
+        let (BorderMasks { starts, whole, next }, length, last) = look::<R, S>(simd, text, at, carry);
         write(simd, starts, at as u32, room);
         let given = starts.count_ones() as usize;
         count += given;
@@ -137,7 +137,7 @@ fn white_space<S: Simd>(simd: S, text: &[u8], at: usize) -> Option<WhiteSpace> {
 /// The borders in the window at `at`, by the first bytes of characters, the length of the window, and the place of its
 /// last character.
 #[inline(always)]
-fn look<R: Rules, S: Simd>(simd: S, text: &[u8], at: usize, carry: Carry) -> (Borders, usize, usize) {
+fn look<R: PatternRules, S: Simd>(simd: S, text: &[u8], at: usize, carry: Carry) -> (BorderMasks, usize, usize) {
     let rest = &text[at..];
     if let Some(bytes) = rest.first_chunk() {
         // Most windows are followed by more text, and knowing that makes their code shorter.
@@ -151,15 +151,15 @@ fn look<R: Rules, S: Simd>(simd: S, text: &[u8], at: usize, carry: Carry) -> (Bo
 
 /// As [`look`], where `bytes` stand; of them `rest` are text.
 #[inline(always)]
-fn look_at<R: Rules, S: Simd>(
+fn look_at<R: PatternRules, S: Simd>(
     simd: S,
     text: &[u8],
     at: usize,
     bytes: &[u8; READ],
     rest: usize,
     carry: Carry,
-) -> (Borders, usize, usize) {
-    let Some(window) = bytes.first_chunk() else { return (Borders::default(), 0, 0) };
+) -> (BorderMasks, usize, usize) {
+    let Some(window) = bytes.first_chunk() else { return (BorderMasks::default(), 0, 0) };
     let last = rest <= WINDOW;
     let (wide, first) = shape(simd, window);
     if wide == 0 {
@@ -191,7 +191,7 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
 
 /// Where one and where two bytes after the quotes, which are bytes counted from `at`, belong to a contraction.
 #[inline(always)]
-fn contractions<R: Rules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
+fn contractions<R: PatternRules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);
     while quotes != 0 {
         let bit = quotes & quotes.wrapping_neg();

@@ -9,7 +9,7 @@ const MAX_PATH: usize = 200;
 
 /// A place among the caller's values: in what it stands, and under which key or index.
 #[derive(Debug, Clone)]
-struct Place<'t> {
+struct CallersPlace<'t> {
     above: u32,
     part: Part<'t>,
 }
@@ -28,18 +28,18 @@ pub enum Part<'t> {
 /// All places, by number; the first is no place.
 #[derive(Debug)]
 pub struct Places<'t> {
-    places: Vec<Place<'t>>,
+    places: Vec<CallersPlace<'t>>,
 }
 
 impl<'t> Places<'t> {
     /// No places.
     pub fn new() -> Self {
-        Self { places: vec![Place { above: 0, part: Part::Root(None, "") }] }
+        Self { places: vec![CallersPlace { above: 0, part: Part::Root(None, "") }] }
     }
 
     /// One more place.
     pub fn add(&mut self, above: u32, part: Part<'t>) -> u32 {
-        self.places.push(Place { above, part });
+        self.places.push(CallersPlace { above, part });
         self.places.len() as u32 - 1
     }
 

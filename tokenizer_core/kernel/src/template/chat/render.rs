@@ -13,7 +13,7 @@ use super::part_loops::part_loops;
 use super::places::Places;
 use super::plain::{Sent, are_plain, is_objects, not_plain, writes_all};
 use super::reading::written;
-use super::template::{Chat, ContentFormat, Found, Rendering, Span, Template};
+use super::template::{Chat, ContentFormat, ProbeResults, Rendering, Span, Template};
 use super::vllm_form::{self, Form, MessageForm};
 use crate::template::run::clock::Clock;
 use crate::template::run::state::{Run, Turn};
@@ -39,7 +39,7 @@ impl Template {
         let (part_loops, written, needs) = (part_loops(&mut body), written(&mut body), needs(&mut body));
         let (scope, slots) = resolve(&mut body)?;
         let (tells_time, knows_developer) = (source.contains("strftime_now"), knows_developer(source));
-        let (source, found) = (source.into(), Found::default());
+        let (source, found) = (source.into(), ProbeResults::default());
         Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, needs, found })
     }
 

@@ -30,7 +30,7 @@ pub enum ContentFormat {
 pub const PROBED: [&str; 4] = ["system", "developer", "user", "assistant"];
 
 /// What was found about each of the probed roles: a bit for strings and one for parts, above one that is always set.
-pub type Found = [OnceNonZeroUsize; PROBED.len()];
+pub type ProbeResults = [OnceNonZeroUsize; PROBED.len()];
 
 /// A compiled template.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub struct Template {
     pub written: Vec<String>,
     /// The variables that it takes for granted.
     pub needs: Vec<String>,
-    pub(super) found: Found,
+    pub(super) found: ProbeResults,
 }
 
 /// What is rendered: JSON for what the caller gives.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::held::{Action, Given, Source, Step};
+use super::held::{Action, FilterStep, Given, Source};
 use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::syntax::lexer::too_many_digits;
@@ -96,12 +96,12 @@ impl<'t> Run<'t> {
                     if let Some((extra, _)) = named.first() {
                         return Err(Failure::failed(format!("Unexpected keyword argument '{}'", extra.as_str())));
                     }
-                    Step { path: self.path(Some(&attribute))?, action: Action::Attribute(default) }
+                    FilterStep { path: self.path(Some(&attribute))?, action: Action::Attribute(default) }
                 }
                 Some(filter) => {
                     let filter = text_of_name(filter)?;
                     let given = Given { positional: positional.collect(), named };
-                    Step { path: Vec::new(), action: Action::Filter(filter, given) }
+                    FilterStep { path: Vec::new(), action: Action::Filter(filter, given) }
                 }
             }
         } else {
@@ -114,7 +114,7 @@ impl<'t> Run<'t> {
             }
             let test = positional.next().map(text_of_name).transpose()?;
             let test = test.map(|test| (test, Given { positional: positional.collect(), named }));
-            Step { path, action: Action::Keep(name.starts_with("select"), test) }
+            FilterStep { path, action: Action::Keep(name.starts_with("select"), test) }
         };
         let source = self.iterate(value)?;
         Ok(Source::Filtered(Box::new(source), Rc::new(step)))

@@ -85,19 +85,19 @@ pub enum Source<'t> {
     /// What passes the condition of a loop, whose variables stand at a base.
     Tested(Box<Source<'t>>, &'t For, u32),
     /// What a filter does to each item.
-    Filtered(Box<Source<'t>>, Rc<Step<'t>>),
+    Filtered(Box<Source<'t>>, Rc<FilterStep<'t>>),
 }
 
 /// What `map`, `select` and their like do to each item.
 #[derive(Debug)]
-pub struct Step<'t> {
+pub struct FilterStep<'t> {
     /// The path of an attribute to look at; without parts the item itself.
     pub path: Vec<Value<'t>>,
     /// What is done.
     pub action: Action<'t>,
 }
 
-/// See [`Step`].
+/// See [`FilterStep`].
 #[derive(Debug)]
 pub enum Action<'t> {
     /// Take the attribute, or this where it is undefined.

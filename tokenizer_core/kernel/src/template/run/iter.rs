@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::held::{Action, Object, Source, Step};
+use super::held::{Action, FilterStep, Object, Source};
 use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::budget::ITEM;
@@ -98,7 +98,7 @@ impl<'t> Run<'t> {
         })
     }
 
-    fn step(&mut self, step: &Step<'t>, item: Value<'t>) -> Result<Option<Value<'t>>> {
+    fn step(&mut self, step: &FilterStep<'t>, item: Value<'t>) -> Result<Option<Value<'t>>> {
         self.budget.charge(4)?;
         let looked = self.follow(item.clone(), &step.path)?;
         Ok(match &step.action {

@@ -22,7 +22,7 @@ pub enum Begins {
 
 /// The names of one scope.
 #[derive(Debug, Clone)]
-pub struct Symbols {
+pub struct ScopeNames {
     level: u16,
     parent: Option<usize>,
     /// The function that the scope stands in.
@@ -35,19 +35,19 @@ pub struct Symbols {
 
 /// All scopes.
 #[derive(Debug, Default)]
-pub struct Scopes(Vec<Symbols>);
+pub struct Scopes(Vec<ScopeNames>);
 
 impl Scopes {
     /// A scope within another.
     pub fn inner(&mut self, parent: Option<usize>, function: usize) -> usize {
         let level = parent.map_or(0, |parent| self.0[parent].level + 1);
         let (refs, loads, stores) = Default::default();
-        self.0.push(Symbols { level, parent, function, refs, loads, stores });
+        self.0.push(ScopeNames { level, parent, function, refs, loads, stores });
         self.0.len() - 1
     }
 
     /// One of them.
-    pub fn get(&self, scope: usize) -> &Symbols {
+    pub fn get(&self, scope: usize) -> &ScopeNames {
         &self.0[scope]
     }
 
@@ -152,13 +152,13 @@ impl Scopes {
         self.merge(scope, vec![body, elif, otherwise]);
     }
 
-    fn branch(&mut self, scope: usize, visit: impl FnOnce(&mut Self)) -> Symbols {
+    fn branch(&mut self, scope: usize, visit: impl FnOnce(&mut Self)) -> ScopeNames {
         let original = self.0[scope].clone();
         visit(self);
         std::mem::replace(&mut self.0[scope], original)
     }
 
-    fn merge(&mut self, scope: usize, branches: Vec<Symbols>) {
+    fn merge(&mut self, scope: usize, branches: Vec<ScopeNames>) {
         let mut stores: BTreeSet<String> = BTreeSet::new();
         for branch in &branches {
             stores.extend(branch.stores.iter().cloned());

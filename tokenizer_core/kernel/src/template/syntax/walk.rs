@@ -82,7 +82,7 @@ impl Target {
 }
 
 /// A part of a statement.
-pub enum Part<'s> {
+pub enum StmtPart<'s> {
     /// Names that are written.
     Target(&'s mut Target),
     /// Names that a function begins with.
@@ -95,50 +95,50 @@ pub enum Part<'s> {
 
 impl Stmt {
     /// The parts right in this statement, in the order of Jinja's nodes.
-    fn parts(&mut self, visit: &mut dyn FnMut(Part<'_>)) {
+    fn parts(&mut self, visit: &mut dyn FnMut(StmtPart<'_>)) {
         match &mut self.kind {
             StmtKind::Text(_) | StmtKind::Break | StmtKind::Continue => {}
-            StmtKind::Print(value) => visit(Part::Expr(value)),
+            StmtKind::Print(value) => visit(StmtPart::Expr(value)),
             StmtKind::If(branches, otherwise) => {
                 for (test, body) in branches {
-                    visit(Part::Expr(test));
-                    visit(Part::Body(body));
+                    visit(StmtPart::Expr(test));
+                    visit(StmtPart::Body(body));
                 }
-                visit(Part::Body(otherwise));
+                visit(StmtPart::Body(otherwise));
             }
             StmtKind::For(each) => {
-                visit(Part::Target(&mut each.target));
-                visit(Part::Expr(&mut each.iter));
-                visit(Part::Body(&mut each.body));
-                visit(Part::Body(&mut each.otherwise));
-                each.test.iter_mut().for_each(|(test, _)| visit(Part::Expr(test)));
+                visit(StmtPart::Target(&mut each.target));
+                visit(StmtPart::Expr(&mut each.iter));
+                visit(StmtPart::Body(&mut each.body));
+                visit(StmtPart::Body(&mut each.otherwise));
+                each.test.iter_mut().for_each(|(test, _)| visit(StmtPart::Expr(test)));
             }
             StmtKind::Set(target, value) => {
-                visit(Part::Target(target));
-                visit(Part::Expr(value));
+                visit(StmtPart::Target(target));
+                visit(StmtPart::Expr(value));
             }
             StmtKind::SetBlock(set) => {
-                visit(Part::Target(&mut set.0));
-                set.1.iter_mut().for_each(|filter| visit(Part::Expr(filter)));
-                visit(Part::Body(&mut set.2));
+                visit(StmtPart::Target(&mut set.0));
+                set.1.iter_mut().for_each(|filter| visit(StmtPart::Expr(filter)));
+                visit(StmtPart::Body(&mut set.2));
             }
             StmtKind::Macro(made) => made.1.parts(visit),
             StmtKind::Generation(made) => made.parts(visit),
             StmtKind::Call(call) => {
-                visit(Part::Expr(&mut call.0));
-                call.1.each(&mut |value| visit(Part::Expr(value)));
+                visit(StmtPart::Expr(&mut call.0));
+                call.1.each(&mut |value| visit(StmtPart::Expr(value)));
                 call.2.parts(visit);
             }
             StmtKind::Filter(filter) => {
-                visit(Part::Body(&mut filter.1));
-                visit(Part::Expr(&mut filter.0));
+                visit(StmtPart::Body(&mut filter.1));
+                visit(StmtPart::Expr(&mut filter.0));
             }
             StmtKind::With(with) => {
                 for (target, value) in &mut with.0 {
-                    visit(Part::Target(target));
-                    visit(Part::Expr(value));
+                    visit(StmtPart::Target(target));
+                    visit(StmtPart::Expr(value));
                 }
-                visit(Part::Body(&mut with.1));
+                visit(StmtPart::Body(&mut with.1));
             }
         }
     }
@@ -146,7 +146,7 @@ impl Stmt {
     /// The expressions right in this statement.
     pub fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         self.parts(&mut |part| {
-            if let Part::Expr(value) = part {
+            if let StmtPart::Expr(value) = part {
                 visit(value);
             }
         });
@@ -155,7 +155,7 @@ impl Stmt {
     /// The bodies right in this statement.
     pub fn bodies(&mut self, visit: &mut dyn FnMut(&mut [Stmt])) {
         self.parts(&mut |part| {
-            if let Part::Body(body) = part {
+            if let StmtPart::Body(body) = part {
                 visit(body);
             }
         });
@@ -163,10 +163,10 @@ impl Stmt {
 }
 
 impl Macro {
-    fn parts(&mut self, visit: &mut dyn FnMut(Part<'_>)) {
-        visit(Part::Params(&self.params));
-        self.defaults.iter_mut().for_each(|default| visit(Part::Expr(default)));
-        visit(Part::Body(&mut self.body));
+    fn parts(&mut self, visit: &mut dyn FnMut(StmtPart<'_>)) {
+        visit(StmtPart::Params(&self.params));
+        self.defaults.iter_mut().for_each(|default| visit(StmtPart::Expr(default)));
+        visit(StmtPart::Body(&mut self.body));
     }
 }
 
@@ -189,15 +189,15 @@ pub fn undeclared(body: &mut [Stmt], wanted: &[&str]) -> Vec<String> {
 fn search(body: &mut [Stmt], wanted: &mut Vec<String>, found: &mut Vec<String>) {
     for statement in body {
         statement.parts(&mut |part| match part {
-            Part::Target(target) => target.names(&mut |name| wanted.retain(|wanted| **wanted != *name.name)),
-            Part::Params(params) => wanted.retain(|wanted| params.iter().all(|param| **wanted != *param.name)),
-            Part::Expr(value) => value.names(&mut |name| {
+            StmtPart::Target(target) => target.names(&mut |name| wanted.retain(|wanted| **wanted != *name.name)),
+            StmtPart::Params(params) => wanted.retain(|wanted| params.iter().all(|param| **wanted != *param.name)),
+            StmtPart::Expr(value) => value.names(&mut |name| {
                 if wanted.iter().any(|wanted| **wanted == *name.name) && found.iter().all(|known| **known != *name.name)
                 {
                     found.push(name.name.to_string());
                 }
             }),
-            Part::Body(inner) => search(inner, wanted, found),
+            StmtPart::Body(inner) => search(inner, wanted, found),
         });
     }
 }

@@ -3,10 +3,10 @@
 //! A list is its length and then number and score of each piece, all little endian.
 
 /// The number of each piece before the first round, and its score.
-pub type Scored = Vec<(u32, f64)>;
+pub type ScoredIds = Vec<(u32, f64)>;
 
 /// Write lists one after another.
-pub fn write<'a>(lists: impl Iterator<Item = &'a Scored>) -> Vec<u8> {
+pub fn write<'a>(lists: impl Iterator<Item = &'a ScoredIds>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for list in lists {
         bytes.extend((list.len() as u32).to_le_bytes());
@@ -19,7 +19,7 @@ pub fn write<'a>(lists: impl Iterator<Item = &'a Scored>) -> Vec<u8> {
 }
 
 /// Read lists of pieces whose numbers are below `pieces`; `None` if the bytes are not such.
-pub fn read(mut bytes: &[u8], pieces: usize) -> Option<Vec<Scored>> {
+pub fn read(mut bytes: &[u8], pieces: usize) -> Option<Vec<ScoredIds>> {
     let mut lists = Vec::new();
     while !bytes.is_empty() {
         let length = u32::from_le_bytes(take(&mut bytes)?) as usize;
@@ -28,7 +28,7 @@ pub fn read(mut bytes: &[u8], pieces: usize) -> Option<Vec<Scored>> {
             let score = f64::from_le_bytes(take(&mut bytes)?);
             ((number as usize) < pieces && score.is_finite()).then_some((number, score))
         };
-        lists.push((0..length).map(piece).collect::<Option<Scored>>()?);
+        lists.push((0..length).map(piece).collect::<Option<ScoredIds>>()?);
     }
     Some(lists)
 }

@@ -1,7 +1,7 @@
 //! Which pieces stand at every character of the text: the edges of the lattices of all words, in one array.
 
 use super::seeds::Suffixes;
-use super::text::Text;
+use super::text::TrainingText;
 use crate::error::{Code, Error, Result};
 
 /// Bits of an edge for the length of its piece.
@@ -51,7 +51,7 @@ impl Lattice {
     ///
     /// # Errors
     /// `corpus_too_large`.
-    pub fn new(text: &Text, alphabet: &[char], suffixes: &Suffixes) -> Result<Self> {
+    pub fn new(text: &TrainingText, alphabet: &[char], suffixes: &Suffixes) -> Result<Self> {
         let mut places = vec![(u32::MAX, 1); alphabet.len()];
         places.extend(suffixes.seeds.iter().map(|seed| (suffixes.places[seed.first as usize], seed.length)));
         let standing = |seed: &super::seeds::Seed| &suffixes.places[seed.first as usize..seed.last as usize];

@@ -18,13 +18,13 @@ mod text;
 use std::cmp::Reverse;
 
 use self::best::Best;
-use self::checkpoint::Scored;
+use self::checkpoint::ScoredIds;
 use self::expectation::Expectation;
 use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
 use self::numbers::{digamma, exp, ln, power_of_two};
 use self::seeds::seeds;
 use self::shares::summed;
-use self::text::Text;
+use self::text::TrainingText;
 use super::counts::Counts;
 use super::progress::{Progress, Reporter};
 use crate::error::{Code, Error, Result};
@@ -34,7 +34,7 @@ const LEAST: f64 = 0.5;
 
 /// The settings of a run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct UnigramOptions {
     /// Pieces in all, of each vocabulary.
     pub sizes: Vec<usize>,
     /// Substrings to begin with, besides characters.
@@ -54,7 +54,7 @@ pub struct Options {
 }
 
 /// Pieces with their scores, the highest first.
-pub type Pieces = Vec<(Vec<u8>, f64)>;
+pub type ScoredPieces = Vec<(Vec<u8>, f64)>;
 
 /// Takes what a run is to go on from, after each round that all sizes share.
 pub type Keep<'a> = dyn FnMut(Vec<u8>) -> Result<()> + 'a;
@@ -70,14 +70,14 @@ pub type Keep<'a> = dyn FnMut(Vec<u8>) -> Result<()> + 'a;
 /// than the alphabet has, or at an option that is out of its range; `corpus_too_large`; what `reporter` returns.
 pub fn learn(
     counts: &Counts,
-    options: &Options,
+    options: &UnigramOptions,
     kept: &[u8],
     keep: &mut Keep<'_>,
     reporter: &mut Reporter<'_>,
-) -> Result<(Vec<Pieces>, usize)> {
+) -> Result<(Vec<ScoredPieces>, usize)> {
     check(options)?;
     let least = options.sizes.iter().copied().min().unwrap_or(0);
-    let (text, occurrences) = Text::new(counts, options.limit_alphabet, &options.required)?;
+    let (text, occurrences) = TrainingText::new(counts, options.limit_alphabet, &options.required)?;
     let alphabet: Vec<char> = occurrences.iter().map(|(character, _)| *character).collect();
     if least < alphabet.len() {
         let (characters, tokens) = (alphabet.len(), least);
@@ -126,14 +126,14 @@ pub fn learn(
             text.slice(start as usize, length as usize).to_vec()
         }
     };
-    let mut found = vec![Pieces::new(); options.sizes.len()];
+    let mut found = vec![ScoredPieces::new(); options.sizes.len()];
     for (at, pieces) in largest_first.into_iter().zip(chosen) {
         found[at] = pieces.into_iter().map(|(number, score)| (bytes(number), score)).collect();
     }
     Ok((found, alphabet.len()))
 }
 
-fn check(options: &Options) -> Result<()> {
+fn check(options: &UnigramOptions) -> Result<()> {
     let refuse = |field: &'static str, range: String| {
         Err(Error::new(Code::InvalidOption, format!("{field} is {range}")).at_field(field))
     };
@@ -152,8 +152,8 @@ fn check(options: &Options) -> Result<()> {
 /// A run.
 #[derive(Clone)]
 struct Learner<'a> {
-    text: &'a Text,
-    options: &'a Options,
+    text: &'a TrainingText,
+    options: &'a UnigramOptions,
     lattice: Lattice,
     /// The number that each piece had at first.
     numbers: Vec<u32>,
@@ -171,7 +171,7 @@ struct Learner<'a> {
 }
 
 impl<'a> Learner<'a> {
-    fn new(text: &'a Text, alphabet: &[(char, u64)], options: &'a Options) -> Result<Self> {
+    fn new(text: &'a TrainingText, alphabet: &[(char, u64)], options: &'a UnigramOptions) -> Result<Self> {
         let suffixes = seeds(text, options.max_length, options.seed_size);
         let characters: Vec<char> = alphabet.iter().map(|(character, _)| *character).collect();
         let lattice = Lattice::new(text, &characters, &suffixes)?;
@@ -280,13 +280,13 @@ impl<'a> Learner<'a> {
     }
 
     /// All pieces.
-    fn pieces(&self) -> Scored {
+    fn pieces(&self) -> ScoredIds {
         self.numbers.iter().copied().zip(self.scores.iter().copied()).collect()
     }
 
     /// Go on behind the last round that an earlier attempt has kept, and return the pieces of the sizes that it had
     /// done; `None` if it has kept nothing that can be of this run.
-    fn resume(&mut self, kept: &[u8]) -> Option<Vec<Scored>> {
+    fn resume(&mut self, kept: &[u8]) -> Option<Vec<ScoredIds>> {
         let mut lists = checkpoint::read(kept, self.first)?;
         if lists.is_empty() || lists.len() > self.options.sizes.len() {
             return None;
@@ -306,7 +306,7 @@ impl<'a> Learner<'a> {
     }
 
     /// All characters and the pieces with the highest scores.
-    fn best_pieces(&self, size: usize) -> Scored {
+    fn best_pieces(&self, size: usize) -> ScoredIds {
         let mut others: Vec<usize> = (self.characters..self.scores.len()).collect();
         let better =
             |one: &usize, other: &usize| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other));

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::text::Text;
+use super::text::TrainingText;
 
 /// Most bytes of a character.
 const WIDTH: usize = 4;
@@ -35,7 +35,7 @@ pub struct Suffixes {
 }
 
 /// Sort the suffixes, and take the best `most` substrings of at most `longest` characters.
-pub fn seeds(text: &Text, longest: usize, most: usize) -> Suffixes {
+pub fn seeds(text: &TrainingText, longest: usize, most: usize) -> Suffixes {
     let reach = (longest + 1) * WIDTH;
     let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(text.len());
     let mut weight_at = vec![0u64; text.len()];

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::text::Text;
+use super::text::TrainingText;
 use crate::error::Result;
 use crate::parallel::on_threads;
 
@@ -15,7 +15,7 @@ const SHARE: usize = 1 << 12;
 /// # Errors
 /// What `pause` returns; that of a thread that dies.
 pub fn summed<S: Default>(
-    text: &Text,
+    text: &TrainingText,
     threads: usize,
     sums: usize,
     each: impl Fn(&mut S, (usize, usize, u64), &mut [u64]) + Sync,

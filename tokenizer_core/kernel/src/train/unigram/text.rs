@@ -11,7 +11,7 @@ pub const END: u8 = 0xFF;
 
 /// The words; a character outside the alphabet ends one.
 #[derive(Debug, Default)]
-pub struct Text {
+pub struct TrainingText {
     bytes: Vec<u8>,
     /// The first byte of each character and of each end.
     starts: Vec<u32>,
@@ -20,7 +20,7 @@ pub struct Text {
     weights: Vec<u64>,
 }
 
-impl Text {
+impl TrainingText {
     /// Lay out the pieces of a corpus, and return the characters of the alphabet too, in the order of their code
     /// points, with how often each occurs.
     ///

@@ -18,10 +18,10 @@ const FIRST: u32 = (1 << HALF) - 1;
 
 /// Vectors of sixteen bytes.
 #[repr(align(16))]
-struct Places([[u8; 16]; 1 << LANES]);
+struct PlaceTable([[u8; 16]; 1 << LANES]);
 
 /// Which bytes of four words are used, by a bit for each character of two bytes or more, below one for each of three.
-static PLACES: Places = {
+static PLACES: PlaceTable = {
     /// Gives a zero.
     const UNUSED: u8 = 0x80;
     let mut places = [[UNUSED; 16]; 1 << LANES];
@@ -40,7 +40,7 @@ static PLACES: Places = {
         }
         bits += 1;
     }
-    Places(places)
+    PlaceTable(places)
 };
 
 impl WriteWindow for Avx2 {

@@ -45,7 +45,7 @@ fn cut<S: Simd>(simd: S, Cut { crossings, text, start, ends, tell_parts, cuts }:
     for end in ends.split_last().map_or(ends, |(_, before)| before) {
         cuts.marks[*end as usize - start] = MARK;
     }
-    let mut before = Characters::default();
+    let mut before = WindowCharacters::default();
     // Where the first piece begins nothing is cut.
     let mut closed = 1;
     // Whether the last cut was one between parts.
@@ -53,7 +53,7 @@ fn cut<S: Simd>(simd: S, Cut { crossings, text, start, ends, tell_parts, cuts }:
     while at < end {
         let length = (end - at).min(WINDOW);
         let within = lowest_bits(length);
-        let here = Characters::of(simd, text.as_bytes(), at);
+        let here = WindowCharacters::of(simd, text.as_bytes(), at);
         let pieces = take_marks(simd, &mut cuts.marks, at - start);
         let pairs = here.pairs(before, within & !(pieces | closed));
         let inside = pairs.apart(crossings, text, at);
@@ -97,7 +97,7 @@ fn take_marks<S: Simd>(simd: S, marks: &mut [u8], at: usize) -> u64 {
 
 /// The first bytes of the characters of a window, a bit each, by how many bytes they have.
 #[derive(Debug, Clone, Copy, Default)]
-struct Characters {
+struct WindowCharacters {
     one: u64,
     two: u64,
     three: u64,
@@ -106,7 +106,7 @@ struct Characters {
     blank: u64,
 }
 
-impl Characters {
+impl WindowCharacters {
     /// Of 64 bytes of `text` from `at` on; after its end all seem to be of one byte.
     #[inline(always)]
     fn of<S: Simd>(simd: S, text: &[u8], at: usize) -> Self {
