@@ -233,7 +233,7 @@ class App(FastAPI):
             scope["log_entry"] = log_entry
         trace = log_entry.trace
         if trace or self._respond != self._answer:
-            # What writes head and body in one call knows no headers but the answer's own.
+            # A call that writes head and body at once knows no headers but the answer's own.
             extensions = scope.get("extensions") or {}
             scope["extensions"] = {name: each for name, each in extensions.items() if name != WRITE_WHOLE}
         if trace:

@@ -183,7 +183,7 @@ class Exchange:
             settings = self._current.state.settings
             try:
                 if self._catalog.changed():
-                    # What another process did counts before what is done here.
+                    # The changes of another process count before those of this one.
                     self._take(self._catalog.open(settings, lenient=True))
                 before = additions.read()
             except (InvalidSetting, TokdError) as error:

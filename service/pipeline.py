@@ -1,4 +1,4 @@
-"""What every request passes, whoever answers it: ``open`` and ``admit`` at its beginning, ``close`` at its end.
+"""The steps of every request, whoever answers it: ``open`` and ``admit`` at its beginning, ``close`` at its end.
 
 A request to a hot route is opened by its head. If it arrives whole and is plain, the kernel answers it inside its
 connection (``KernelRoute``). All others become tasks of ASGI and go to their route, which asks the kernel unless it was
@@ -37,7 +37,7 @@ _METHODS = frozenset(("GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"
 
 
 class Gate(NamedTuple):
-    """What a route asks of a request before its body.
+    """The demands of a route on a request before its body.
 
     Attributes:
         need: the scope of its key.

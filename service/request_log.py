@@ -17,7 +17,7 @@ UNMATCHED = "unmatched"
 
 
 Tried = Literal["not yet", "in vain", "left to a thread", "takes long"]
-"""What came of asking the kernel on the event loop. In vain: unless it answered, the models are to. Left: it may answer
+"""The outcome of asking the kernel on the event loop. In vain: unless it answered, the models are to. Left: it may answer
 in a thread. Takes long: it did, and is to go on in a thread."""
 
 

@@ -42,7 +42,7 @@ SHUTDOWN_SECONDS = END_SECONDS + 2
 """After so long uvicorn cancels what is still under way; connections have been given up by then."""
 
 HUNG_SECONDS = 30
-"""How long one of several processes may give no sign before it is killed and replaced. A new one gives none until its
+"""Seconds without a sign after which one of several processes is killed and replaced. A new one gives none until its
 imports are done, which on a busy machine takes longer than uvicorn's 5 seconds: each would be killed too early.
 """
 
@@ -208,7 +208,7 @@ class _Processes(Multiprocess):
         except (InvalidSetting, TokdError, OSError) as error:
             self._log.error("SIGHUP: the settings from before stay in force: %s", error)
             return
-        # What starts later starts with them.
+        # Processes that start later start with these settings.
         os.environ.update(given)
         for process in self.processes:
             if process.pid is not None:

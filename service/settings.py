@@ -303,7 +303,7 @@ class Settings:
         if path is not None:
             values = read_settings(Path(path), {row.name: row for row in table()}) | values
         if "artifacts" not in values and (base := base_artifact()) != BASE_ARTIFACT:
-            # What jobs publish goes beside the first artifact, but never into the package.
+            # Jobs publish beside the first artifact, but never into the package.
             values = {"trained": str(Path(BASE_ARTIFACT).parent)} | values | {"artifacts": (base,)}
         return cls(**values)
 

@@ -172,7 +172,7 @@ class Settings(ShortRepr):
 
     @property
     def model_length(self) -> int | None:
-        """How many ids the model takes: the least of what the source's files say."""
+        """The number of ids that the model takes: the least number in the source's files."""
         said = self.model_max_length, json.loads(dict(self.extra).get(MODEL_LENGTH, "null"))
         return min((length for length in said if type(length) is int and length > 0), default=None)
 

@@ -1,4 +1,4 @@
-"""What callers choose when they encode."""
+"""The options of callers that encode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 
 class SamplingOptions(TypedDict, total=False):
-    """What draws a segmentation, as of ``encode``."""
+    """The options that draw a segmentation, as of ``encode``."""
 
     dropout: float | None
     alpha: float | None
@@ -15,5 +15,5 @@ class SamplingOptions(TypedDict, total=False):
 
 
 SpecialTokens = Literal["reject", "text", "parse", "ordinary"]
-"""What the literal of a special token in a text means: an error, text, or the token; with ``"ordinary"`` no added token
+"""The meaning of a special token's literal in a text: an error, text, or the token; with ``"ordinary"`` no added token
 matches at all, special or not."""

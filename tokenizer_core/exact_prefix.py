@@ -32,7 +32,7 @@ Message = Mapping[str, Any]
 Ids = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.intp]
 RewrittenHistory = Literal["refuse", "keep"]
-"""What to do where the template writes the earlier messages otherwise once others follow: refuse, or keep the ids."""
+"""The action where the template writes the earlier messages otherwise once others follow: refuse, or keep the ids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -187,7 +187,7 @@ def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
         InvalidOption: no special token ends the turn.
     """
     roles = past.rendered.roles
-    # Where system messages are put together, a message has another number in the whole chat.
+    # If system messages are put together, a message has another number in the whole chat.
     like_it = [at for at, role in enumerate(whole.rendered.roles) if role == roles[-1]]
     marks, olds, _ = _special_behind(past, len(roles) - 1)
     behind, news, end = _special_behind(whole, message := like_it[roles.count(roles[-1]) - 1])
@@ -202,7 +202,7 @@ def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
     same, starts = common(past.rendered.text, whole.rendered.text), past.spans[olds, 0].tolist()
     for old, start in zip(olds[::-1].tolist(), starts[::-1], strict=True):
         for new in np.flatnonzero(whole.control & (whole.spans[:, 0] == start)).tolist():
-            # What begins the next turn may stand there, in place of what ends a chat.
+            # The token that begins the next turn may stand there, in place of the one that ends a chat.
             if start <= same and (whole.ids[new] == past.ids[old] or new in news[-1:]):
                 return joint(old, new)
     news = news if len(news) else behind[np.isin(whole.ids[behind], past.ids[olds])]
@@ -271,7 +271,7 @@ def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
     shared = common(past.rendered.text[old:place], text[end:])
     if mark == joint.old or shared == place - old:
         return int(end + shared)
-    # What ends a chat alone may stand behind what both have, but not the beginning of another turn.
+    # A token that only ends a chat may stand behind the text that both have, but one that begins another turn may not.
     begin = int(past.spans[mark, 0]) - old
     return int(end + begin if id == eos and begin <= shared else start)
 

@@ -18,7 +18,7 @@ from tokenizer_core.padding import IGNORED
 from tokenizer_core.tokenizer import Tokenizer
 
 TrainedOn = Literal["assistant", "last", "completion", "all"]
-"""What of an example is trained on: all turns of the assistant, the last of them, the completion, or every token."""
+"""The trained part of an example: all turns of the assistant, the last of them, the completion, or every token."""
 
 _EITHER: dict[str, TrainedOn] = {"messages": "assistant", "prompt": "completion", "text": "all", "input_ids": "all"}
 """The field that tells what an example is, and what is trained on if the caller does not say."""

@@ -20,7 +20,7 @@ MAX_EXPLAINED = 512
 """Characters of a text: a piece of ``n`` takes ``n * n`` steps."""
 
 UNKNOWN_PENALTY = 10.0
-"""How much less than the worst entry an unknown character scores, in SentencePiece and in Hugging Face."""
+"""The score of the worst entry less that of an unknown character, in SentencePiece and in Hugging Face."""
 
 Steps = dict[str, Any]
 

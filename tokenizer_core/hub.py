@@ -28,7 +28,7 @@ _FILES = (
     *("generation_config.json", "config.json", "sentencepiece.model", "spm.model"),
     *("tokenizer.model", "tiktoken.model", "qwen.tiktoken", "vocab.txt", "spiece.model", "sentencepiece.bpe.model"),
 )
-"""What readers look at, and what tells a family that is not supported; never weights."""
+"""The files that readers look at, and those that tell a family that is not supported; never weights."""
 
 
 def meant(path: str | Path) -> str:

@@ -39,7 +39,7 @@ _NAMES = {"byte": "bytes", "char": "characters", "utf16": "UTF-16 units"}
 
 
 class Look(NamedTuple):
-    """How one token is shown.
+    """The look of one token.
 
     Attributes:
         film: its colour.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenizerChats(TokenizerFacts):
-    """What a tokenizer does with chats; see ``Tokenizer``."""
+    """The methods of a tokenizer for chats; see ``Tokenizer``."""
 
     __slots__ = ()
 

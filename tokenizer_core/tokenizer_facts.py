@@ -1,4 +1,4 @@
-"""What a tokenizer tells of itself: its name, hashes, sizes and special tokens."""
+"""The facts that a tokenizer tells of itself: its name, hashes, sizes and special tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tokenizer_core.formats.files import sha256
 from tokenizer_core.results import CacheStatistics
 
 SAMPLE = "Tokenization turns text into numbers.\nnaïve café · 東京 · 🙂"
-"""What a notebook shows of a tokenizer in coloured tokens."""
+"""The text that a notebook shows in coloured tokens of a tokenizer."""
 
 
 class TokenizerFacts(Codec):

@@ -14,7 +14,7 @@ class Turn:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Whose turn it is; ``None`` between two turns."""
+        """The loop whose turn it is; ``None`` between two turns."""
         self._began = 0.0
 
     def is_over(self) -> bool:

@@ -21,8 +21,8 @@ from tokenizer_core import core_count
 T = TypeVar("T")
 
 HEAVY_BYTES = 1 << 20
-"""What a small request whose work is large counts as, such as a rendering in a thread: the bytes of text that take as
-long."""
+"""The work charged for a small request whose work is large, such as a rendering in a thread: the bytes of text that
+take as long."""
 
 SMALL_BYTES = 8 << 10
 """Bodies up to this size are read whatever the load is. To find out that a longer one needs a thread can take
@@ -222,7 +222,7 @@ class Limits:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further large request may wait for a thread."""
+        """True if no further large request may wait for a thread."""
         return self._work.is_full
 
     @property

@@ -70,7 +70,7 @@ class Threads:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many requests as may be are in threads or wait for one."""
+        """True if as many requests as may be are in threads or wait for one."""
         return self.taken >= self._threads + self._max_queue
 
     def require_room(self) -> None:

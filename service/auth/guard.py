@@ -159,7 +159,7 @@ class Guard:
         self._data = data
         keys = parse(data)
         self._keys, self._known, self._complaint = keys, {}, ""
-        # Who had limits before and has the same now goes on with what is left.
+        # A name that had the same limits before goes on with the rest of them.
         self.meters = {
             name: self.meters[name]
             if name in self.meters and self.meters[name].rates == rates

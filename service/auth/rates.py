@@ -18,14 +18,14 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What the callers of one name may ask for in a second; ``None`` is as much as they like."""
+    """The requests and tokens that callers of one name may ask for in a second; ``None`` is as many as they like."""
 
     requests: float | None = None
     tokens: float | None = None
 
     @property
     def are_limited(self) -> bool:
-        """Whether there is any limit."""
+        """True if there is any limit."""
         return self.requests is not None or self.tokens is not None
 
 

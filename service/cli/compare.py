@@ -148,7 +148,7 @@ _COLUMNS: dict[str, Callable[[TextCost], str]] = {
     "bytes a token": lambda cost: f"{1 / cost.per_byte:.2f}" if cost.per_byte else NOTHING,
     "words within one token": lambda cost: f"{cost.whole_words:.1%}",
 }
-"""What is told of each text, by the heading of its table."""
+"""The measures of each text, by the heading of their table."""
 
 
 def _cells(costs: Sequence[TextCost | None], show: Callable[[TextCost], str]) -> list[str]:

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError as error:
         raise CommandError("other_run", f"{printable(str(error.filename))}: {reason(error)}") from None
     except OSError as error:
-        # What cannot be read is an error of the corpus.
+        # Input that cannot be read is an error of the corpus.
         raise CommandError("unwritable_output", f"cannot write {printable(str(output))}: {reason(error)}") from None
     finally:
         bar.clear()

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             **options,
         )
     except OSError as error:
-        # What cannot be read is an error of the corpus.
+        # Input that cannot be read is an error of the corpus.
         raise CommandError("unwritable_output", f"cannot write {printable(str(output))}: {reason(error)}") from None
     _print(packs, output, tokenizer, as_json=args.json)
     return 0

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Artifact:
-    """What an artifact makes of a body, as an engine would: literals become tokens there."""
+    """An artifact that encodes a body as an engine would: literals become tokens there."""
 
     def __init__(self, path: str, form: MessageForm) -> None:
         self.loaded, self._form = ServedTokenizer(Tokenizer.open(path), path), form

@@ -82,7 +82,7 @@ SCHEMA = {
 
 
 class Case(NamedTuple):
-    """What is sent, as vLLM's ``/tokenize`` takes it."""
+    """A request, as vLLM's ``/tokenize`` takes it."""
 
     name: str
     body: dict[str, Any]

@@ -41,7 +41,7 @@ def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_RO
     def part(start: int, end: int) -> Call[list[T]]:
         return replace(call, body={**body, **{name: rows[start:end] for name, rows in own.items()}})
 
-    # What has no length is refused where it is sent.
+    # A value without a length is refused where it is sent.
     sizes = [len(value) if hasattr(value, "__len__") else 1 for value in values]
     return replace(call, rows=Rows(sizes, part, lambda answers: [row for rows in answers for row in rows], most))
 

@@ -20,7 +20,7 @@ PART_ROWS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Rows(Generic[T]):
-    """How a call is divided.
+    """The division of a call into parts.
 
     Attributes:
         sizes: of each row, in characters or ids.

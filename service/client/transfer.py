@@ -1,4 +1,4 @@
-"""What both kinds of client hand to httpx, and how they read what it gives back."""
+"""The arguments that both kinds of client pass to httpx, and the reading of its answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tokenizer_core import InvalidOption
 T = TypeVar("T")
 
 QUIET_SECONDS = 60.0
-"""How long a stream of events may be quiet before it is taken for lost."""
+"""Seconds of silence after which a stream of events is taken for lost."""
 
 
 def connection_of(

@@ -39,10 +39,10 @@ class AsgiRequest:
     """
 
     is_gone = False
-    """Whether the connection is lost."""
+    """True if the connection is lost."""
 
     is_started = is_answered = False
-    """Whether the head of the answer is written, and all of it."""
+    """True if the head of the answer is written, and if all of it is."""
 
     more_body = True
     _is_chunked = False
@@ -212,7 +212,7 @@ class RequestQueue:
 
     @property
     def is_done(self) -> bool:
-        """Whether every request is answered."""
+        """True if every request is answered."""
         return self.newest is None or self.newest.is_answered
 
     def add(self, request: AsgiRequest) -> None:

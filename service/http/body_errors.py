@@ -20,7 +20,7 @@ _SEARCHED_BYTES = 1 << 20
 _MAX_ERRORS = 64
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _COMPRESSED = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How gzip and zstd begin, which no text does."""
+"""The first bytes of gzip and zstd, with which no text begins."""
 
 _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _ID_FIELDS = ("ids", "tokens")

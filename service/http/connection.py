@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
 
     _in_a_row = 0
     _is_ending = False
-    """Whether the server ends, so that the next answer is the last one."""
+    """True if the server ends, so that the next answer is the last one."""
 
     _hosts: list[bytes] | None = None
     """The last valid header ``host``; callers send the same one with every request, so it is not checked again."""

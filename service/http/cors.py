@@ -19,7 +19,7 @@ _METHODS = ("GET", "POST", "PUT", "DELETE")
 _SENT = ("authorization", "content-encoding", "traceparent", "x-request-deadline-ms", "x-request-id")
 _READ = ("location", "retry-after", "tokd-fingerprint", "tokd-row-lengths", "traceparent", "x-request-id")
 _SECONDS = 600
-"""How long a browser remembers what it may do."""
+"""Seconds for which a browser remembers its permissions."""
 
 
 def open_to(origins: tuple[str, ...], app: ASGIApp) -> ASGIApp:

@@ -25,7 +25,7 @@ _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
 
 Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
-"""What ``tokenizer_core.Responder`` returns."""
+"""The return value of ``tokenizer_core.Responder``."""
 
 
 class LeftToThread(Exception):

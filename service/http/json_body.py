@@ -14,8 +14,8 @@ from tokenizer_core import count_json, cut_out
 
 UNCHECKED_BYTES = 128 << 10
 MAX_COST = 256 << 20
-"""What parsing a body may cost, in bytes of memory. Parsing holds the interpreter's lock, so this bounds time too: with
-the costs below the worst body takes a tenth of a second."""
+"""The most that parsing a body may cost, in bytes of memory. Parsing holds the interpreter's lock, so this bounds time
+too: with the costs below the worst body takes a tenth of a second."""
 
 VALUE_COST, LIST_COST, OBJECT_COST = 230, 2000, 4000
 """Of pydantic 2.14: a short string takes 230 bytes, an empty list 300 and an object with one key 1,000, up to 130 times

@@ -1,4 +1,4 @@
-"""Which form a body has and which form an answer is wanted in, from the headers."""
+"""The form of a body and the form wanted for its answer, from the headers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ACCEPT = 1024
 """Bytes of ``accept`` and its like that are read."""
 
 _ANYTHING = (b"*/*", JSON.encode("ascii"), b"application/json, text/plain, */*")
-"""What most callers accept, the last of them axios; all mean JSON."""
+"""Values of ``accept`` that most callers send, the last of them axios; all mean JSON."""
 
 
 def is_json(headers: Headers) -> bool:

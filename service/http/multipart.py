@@ -37,7 +37,7 @@ _UTF8_VALUE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What the headers of a part say."""
+    """The name and the file name in the headers of a part."""
 
     name: str
     filename: str | None

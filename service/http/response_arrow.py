@@ -23,7 +23,7 @@ OPTIONS = b"tokd"
 """The key of the options in the metadata of a schema; answers have ``tokenizer`` there, and of chats ``template``."""
 
 _FILE = b"ARROW1"
-"""What Arrow's other format begins with, where batches can be read in any order."""
+"""The first bytes of Arrow's other format, the file, where batches can be read in any order."""
 
 _TEXTS = ("text", "text_pair")
 """The columns of a request, of which the second may be missing."""

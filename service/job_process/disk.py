@@ -1,4 +1,4 @@
-"""What a job fails with when its files cannot be written, and a request whose files cannot."""
+"""The errors of a job and of a request whose files cannot be written."""
 
 from __future__ import annotations
 

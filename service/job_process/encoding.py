@@ -85,7 +85,7 @@ def encode(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) -
 
 def _encode_parts(order: dict[str, Any], made: Path, claims: Callable[[Path], Claims], messages: MessageWriter) -> None:
     recipe, options = order["recipe"], {**order["recipe"]["settings"]}
-    # What was uploaded is named in the manifest by its name here, not by where this server keeps it.
+    # The manifest names an uploaded file by its name here, not by the place where this server keeps it.
     os.chdir(order["directory"])
     here = f"{order['directory']}/"
     corpus = {**recipe["corpus"], "paths": tuple(path.removeprefix(here) for path in recipe["corpus"]["paths"])}

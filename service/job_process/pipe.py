@@ -45,7 +45,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         rest, waiting = b"", []
-        # What was written meanwhile is read first: this thread may have waited for a processor, or for the start of
+        # Data written meanwhile is read first: this thread may have waited for a processor, or for the start of
         # the process, beyond the time that it knows of.
         while select.select([self._descriptor], [], [], max(0.0, self._until - time.monotonic()))[0]:
             data = os.read(self._descriptor, _LINE_BYTES)

@@ -1,4 +1,4 @@
-"""What the processes of all kinds of jobs have in common: the order they read, and what they say when they fail.
+"""The common parts of the processes of all kinds of jobs: the order they read, and their messages when they fail.
 
 A process sends its phases, its progress, that it is ``ready`` to put its result into place, and at the end
 ``published`` or ``failed``.
@@ -40,7 +40,7 @@ def run(work: Callable[[dict[str, Any], Watchdog, MessageWriter], None], setting
     configure_logging(is_plain=order.get("is_log_plain"))
     prefer_as_oom_victim()
     end_with_parent(signal.SIGKILL)
-    # What a library prints must not come between the lines for the worker.
+    # The output of a library must not come between the lines for the worker.
     messages = MessageWriter(os.dup(1))
     os.dup2(2, 1)
     watchdog = Watchdog(0, order["until"])

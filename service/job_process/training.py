@@ -54,10 +54,10 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
     training.merge()
     messages.phase("publishing")
     made = directory / "artifacts"
-    # What an attempt before left half done.
+    # The half-done files of an earlier attempt.
     shutil.rmtree(made, ignore_errors=True)
     artifacts = training.publish_under(made)
-    # What was written is read again before it is put into place.
+    # The written files are read again before they are put into place.
     tokenizers = {path: Tokenizer.open(path) for path in set(artifacts)}
     report = _short(training.report(), order) | _told(tokenizers[artifacts[0]], training.report())
     messages.send(ready=True)

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a job does."""
+    """The kind of a job: the work that it does."""
 
     TRAIN = "train"
     """It trains a tokenizer."""

@@ -134,7 +134,7 @@ class Worker:
 def _age(directory: Path) -> float:
     """Return how long ago anything in a directory was written."""
     newest = 0.0
-    # What is gone by now, as an upload that was refused, is passed over by ``os.walk``; ``Path.rglob`` raises.
+    # ``os.walk`` passes over files that are gone by now, as an upload that was refused; ``Path.rglob`` raises.
     for parent, _, names in os.walk(directory):
         for path in (Path(parent), *(Path(parent, name) for name in names)):
             try:

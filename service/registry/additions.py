@@ -73,7 +73,7 @@ class Additions:
             data = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError) as error:
             if self.signature() is None:
-                # What is no directory for it at all, the store of jobs names.
+                # The store of jobs reports a path that is no directory at all.
                 return Served()
             wrong = f"has {self._file}, which cannot be read: {error}; put back a copy, or remove it"
             raise InvalidSetting("trained", wrong) from None

@@ -1,4 +1,4 @@
-"""What the engine behind a model does: the form in which it takes ids, and what it makes of literals in messages."""
+"""The engine behind a model: the form in which it takes ids, and its treatment of literals in messages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Engines:
 
     @property
     def engine_literals(self) -> int:
-        """How many names have the engine's literals."""
+        """The number of names that have the engine's literals."""
         return self._literals.count("engine")
 
 

@@ -1,4 +1,4 @@
-"""What decides the ids of a chat beside its tokenizer, and so is in the fingerprint of answers."""
+"""The options that decide the ids of a chat beside its tokenizer, and so are in the fingerprint of answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.settings import Settings
 from tokenizer_core import Tokenizer
 
 Literals = Literal["text", "engine"]
-"""What the literal of a special token in a message becomes: text, or what the engine makes of it."""
+"""The treatment of a special token's literal in a message: as text, or as the engine treats it."""
 
 HEADER = b"tokd-fingerprint"
 """The header of answers: a member of a body that an engine takes would go on to the engine."""

@@ -16,7 +16,7 @@ OWN_EXPRESSION_BYTES = 2 << 10
 9 ms for so many bytes, and 140 ms for four times as many."""
 
 UNKNOWN_LENGTH = (1 << 31) - 1
-"""How many ids a model takes if its artifact does not say: engines know the number always, and it is an int."""
+"""The number of ids a model takes if its artifact does not say: engines always know the number, and it is an int."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -28,7 +28,7 @@ class ServedTokenizer:
     is_trained: bool = False
     """True if a job trained the tokenizer, so a caller chose its expressions."""
     options: IdOptions = DEFAULTS
-    """What decides ids beside the tokenizer."""
+    """The options that decide ids beside the tokenizer."""
     name: str = field(init=False)
     hash: str = field(init=False)
     template: str | None = field(init=False)
@@ -41,15 +41,15 @@ class ServedTokenizer:
     headers: Trace = field(init=False)
     """The headers of these answers, made once: an answer on the fast path has no time for more."""
     generation: Mapping[str, Any] = field(init=False)
-    """What the model's ``generation_config.json`` says."""
+    """The values of the model's ``generation_config.json``."""
     responder: Responder = field(init=False)
     """The kernel's answers to plain requests."""
     chats: ChatAnswers = field(init=False)
     """The same about chats."""
     max_model_len: int = field(init=False)
-    """How many ids the model takes."""
+    """The number of ids that the model takes."""
     frame_sizes: tuple[int, int] = field(init=False)
-    """How many ids are put round a text, and round a pair."""
+    """The numbers of ids that are put round a text, and round a pair."""
     _has_expressions: bool = field(init=False)
     _explainer: Explainer | None = field(init=False, default=None)
 

@@ -24,8 +24,8 @@ INDEXED_SECONDS = 0.1
 """Time for which a list of names counts although the directory changed."""
 
 EXPRESSION_STEPS = 1 << 18
-"""What a job's own expression may take for a text, however short: some milliseconds. Its author is a caller, and a
-request may hold thousands of texts."""
+"""The steps that a job's own expression may take for a text, however short: some milliseconds. Its author is a caller,
+and a request may hold thousands of texts."""
 
 SETTLED_NANOSECONDS = 2_000_000_000
 
@@ -37,7 +37,7 @@ waits until the tokenizer is open; else a list that is old again would send it b
 def trained_directory(settings: Settings) -> Path:
     """Return the directory that jobs publish into, as an absolute path: the setting, or that of the first artifact."""
     path = Path(settings.trained) if settings.trained is not None else Path(settings.artifacts[0]).absolute().parent
-    # Where `..` leads depends on the links before it. Other links are kept: on a worker's host they may lead elsewhere.
+    # Links before `..` decide its target. Other links are kept: on a worker's host they may lead elsewhere.
     return Path(os.path.realpath(path)) if ".." in path.parts else path.absolute()
 
 

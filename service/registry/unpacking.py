@@ -57,8 +57,8 @@ def unpack(packed: Path, into: Path, most: int) -> None:
                 members = _tar_members(cast("BinaryIO", _Bounded(file, most)))
             _write(members, into, most)
     except OSError as error:
-        # What gzip cannot read is an error of its own, without a number, and a damaged zip may name a place before its
-        # beginning; any other is the disk's.
+        # For data that it cannot read gzip has its own error, without a number, and a damaged zip may name a place
+        # before its beginning; any other error is the disk's.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise _unusable("it is not a whole tar, tar.gz or zip") from None

@@ -1,1 +1,1 @@
-"""What a training run is reported as, by the command and over HTTP: numbers, advice and charts."""
+"""The report of a training run, by the command and over HTTP: numbers, advice and charts."""

@@ -1,4 +1,4 @@
-"""What to do about a trained tokenizer, in words, where its report shows what training can mend."""
+"""Advice about a trained tokenizer, in words, where its report shows problems that training can mend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = 24
 SHOWN = 3
 
 LEARNED = {"unigram": "substring", "word": "word", "character": "character"}
-"""What a vocabulary is filled with, if not with the products of pairs."""
+"""The units that fill a vocabulary, by its model, if they are not the products of pairs."""
 
 LIMITS = {"min_frequency": (1,), "min_count": (1,), "max_token_length": (None, 16), "limit_alphabet": (None,)}
 """Settings that can leave nothing to learn, with the values that nobody has to set."""

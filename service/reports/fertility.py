@@ -9,7 +9,7 @@ from typing import Any
 from tokenizer_core import TextCost, TextSize, Tokenizer, compare
 
 MARK, MARKED = "*", 0.01
-"""What stands behind a number if so many of the characters become the unknown token, or more."""
+"""The mark behind a number, and the share of characters that become the unknown token from which it is set."""
 
 MARK_MEANS = f"{MARK} {MARKED:.0%} of the characters or more become the unknown token, which says nothing"
 
@@ -17,7 +17,7 @@ TOKENS_A_WORD = "tokens a word; fewer cost less (no dot: text is unknown)"
 """The axis of the chart."""
 
 Fertility = dict[str, dict[str, Any] | None]
-"""What each text costs, by its name; ``None`` where a tokenizer has no tokens for it."""
+"""The cost of each text, by its name; ``None`` where a tokenizer has no tokens for it."""
 
 
 def fertility(tokenizers: Sequence[Tokenizer], texts: Mapping[str, str] | None = None) -> list[Fertility]:

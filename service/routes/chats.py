@@ -29,7 +29,7 @@ Chat = Sequence[Mapping[str, Any]]
 TextOrChats = TextOrChatRequest | RenderRequest
 
 _SPAN_BYTES = 256
-"""What a span of a caller's takes, with its numbers and the path of its field."""
+"""The bytes that a span of a caller's takes, with its numbers and the path of its field."""
 
 
 def places(

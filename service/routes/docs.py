@@ -19,7 +19,7 @@ from service.state import State
 
 
 class Pages:
-    """What is written of an application."""
+    """The documents about an application."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app

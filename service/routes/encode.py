@@ -309,7 +309,7 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
     "position_ids": lambda _, row: row.position_ids(),
     "labels": lambda _, row: _labels(row),
 }
-"""How each field of a shaped row is made, but for its spans."""
+"""The functions that make the fields of a shaped row, but for its spans."""
 
 
 def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:

@@ -33,7 +33,7 @@ async def metrics(server: Server) -> Response:
         counts = await run_in_threadpool(server.jobs.counts)
         jobs = {(str(kind), str(state)): count for (kind, state), count in counts.items()}
     except JobsUnavailable:
-        # What is known of the server is worth more without the jobs than nothing at all.
+        # The numbers of the server without those of the jobs are worth more than nothing at all.
         jobs = {}
     return Response(server.metrics.page(jobs), media_type=MEDIA_TYPE)
 

@@ -69,7 +69,7 @@ PROBLEM_RESPONSES = error_responses(content={MEDIA_TYPE: {"schema": {"$ref": "#/
 
 
 class Handler(NamedTuple):
-    """How a body becomes an answer; each pair of forms that both may have is one.
+    """A way from a body to an answer; each pair of forms that both may have is one.
 
     Attributes:
         parse: turns a body into a checked model.
@@ -296,7 +296,7 @@ def refuse(error: Exception, dialect: Dialect | None, root: str) -> Refusal:
     refused = refusal(error, dialect, root)
     if refused.code not in ("internal", "artifact_damaged"):
         return refused
-    # What could not be opened for want of a descriptor is not damaged either.
+    # An artifact that could not be opened for want of a descriptor is not damaged either.
     if _lacks_descriptors(error):
         _log.error("all file descriptors of this process are in use; let it have more (ulimit -n)")
         return refusal(saturated("all file descriptors of this server are in use"), dialect, root)

@@ -14,7 +14,7 @@ from service.state import State
 from tokenizer_core import PackBlock, Packs, TokdError, pack
 
 _BYTES_OF_TOKEN = 24
-"""What a token of an answer takes at least: an id, a label and a position, as numbers of eight bytes."""
+"""The least bytes that a token of an answer takes: an id, a label and a position, as numbers of eight bytes."""
 
 _OPTIONS = ("method", "overflow", "align", "seed", "pad", "train_on", "eos", "add_special_tokens", "special_tokens")
 

@@ -111,7 +111,7 @@ def _in_turn(stream: BinaryIO) -> Iterator[None]:
     """Hold off the other processes: a pipe that is full takes a part of the lines, and theirs would go on in the middle
     of one.
     """
-    # What cannot be locked, such as a stream that is not a file, nobody else writes to.
+    # A stream that cannot be locked, such as one that is not a file, has no other writer.
     with suppress(OSError):
         lockf(stream, LOCK_EX)
     try:

@@ -1,4 +1,4 @@
-"""Who uses which tokenizer how much: requests and tokens by tokenizer and, if the operator wants that, by key."""
+"""The usage of each tokenizer: requests and tokens by tokenizer and, if the operator wants that, by key."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def _check_fields(pipeline: Pipeline, given: Mapping[str, Any]) -> None:
         try:
             _, _, refused = pipeline.encode_chat(text, [(0, len(text))])
         except UncoveredText:
-            # What is rendered of this text has ids, so the rest may be of what has none.
+            # The rendered part of this text has ids, so the rest may be of characters that have none.
             continue
         if refused:
             raise _reserved(refused[0][2], path)

@@ -1,4 +1,4 @@
-"""Where the reasoning of a turn stands: between two marks at the beginning of what the model has to write."""
+"""The place of the reasoning in a turn: between two marks at the beginning of the text that the model has to write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from tokenizer_core.chat.rendering import Span
 
 TrainedReasoning = Literal["all", "written", "none"]
-"""Which reasoning is trained on, with its marks: all, what somebody wrote (no empty marks of the template), or none."""
+"""The trained reasoning, with its marks: all, what somebody wrote (no empty marks of the template), or none."""
 
 MARKS = (
     ("<think>", "</think>"),
@@ -19,7 +19,7 @@ MARKS = (
     ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
 )
-"""What reasoning stands between, of the models that have it. The opening mark may be a part of the prompt."""
+"""The marks round reasoning, of the models that have it. The opening mark may be a part of the prompt."""
 
 
 def without_reasoning(

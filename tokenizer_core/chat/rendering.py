@@ -98,7 +98,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """What a chat was before each of its turns: the messages before it, rendered again when somebody asks.
+    """The state of a chat before each of its turns: the messages before it, rendered again when somebody asks.
 
     Attributes:
         template, options: what the chat was rendered with.
@@ -167,12 +167,12 @@ class RenderedChat:
 
     @cached_property
     def text(self) -> str:
-        """What the model is given."""
+        """The text that the model is given."""
         return self.rendering.text
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """What of the text the caller wrote: ``(message, field, start, end)`` in characters, in order."""
+        """The parts of the text that the caller wrote: ``(message, field, start, end)`` in characters, in order."""
         return tuple(map(Span._make, self.rendering.spans))
 
     @cached_property

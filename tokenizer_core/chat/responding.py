@@ -21,7 +21,7 @@ ChatRoute = Literal["encode", "count", "tokenize"]
 
 
 class ChatAnswerOptions(TypedDict):
-    """What every question to ``ChatAnswers`` has.
+    """The options of every question to ``ChatAnswers``.
 
     Attributes:
         content_format: the form of content for the template.
@@ -39,7 +39,7 @@ class ChatAnswerOptions(TypedDict):
 
 
 class ChatAnswers:
-    """What the kernel answers about chats.
+    """The kernel's answers about chats.
 
     Args:
         tokenizer: encodes, with the templates and special tokens of ``settings``.

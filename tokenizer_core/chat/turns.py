@@ -1,4 +1,4 @@
-"""What of a chat its model has to write: of every turn of the assistant, where that begins and where it ends."""
+"""The parts of a chat that its model has to write: their start and their end in every turn of the assistant."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Turns:
             foreign = [span for span in self._in(start, end) if span.message not in (message, None)]
             begin = start if at else self._begin(message, start, end)
             if foreign:
-                # What a tool answers stands within the turn: the model stops before, and may go on behind.
+                # The answer of a tool stands within the turn: the model stops before, and may go on behind.
                 ranges.append((begin, max(begin, self._stop(message, start, end))))
                 behind = foreign[-1].end
                 own = [span for span in self._in(behind, end) if span.message == message]
@@ -127,7 +127,7 @@ class Turns:
             found = self._text.find(prompt.strip(), start, first) if prompt.strip() else -1
             if found >= 0:
                 return found + len(prompt.strip())
-            # Where a template begins no turn by itself, its heading is what it writes with the role.
+            # If a template begins no turn by itself, its heading is the text that it writes with the role.
             headings = [span.end for span in self._in(start, first) if span.field == "role"]
             if not headings:
                 return start

@@ -26,11 +26,11 @@ CONTEXT = 8192
 
 @dataclass(frozen=True, slots=True)
 class TextCost:
-    """What some texts cost with one tokenizer.
+    """The cost of some texts with one tokenizer.
 
     Attributes:
         whole_words: the share of words that lie within one token.
-        unknown: the share of characters that unknown tokens stand for: these cost little and say nothing.
+        unknown: the share of characters that become unknown tokens: these cost little and say nothing.
         times_first: tokens, times those of the first tokenizer; ``None`` where it cannot encode the texts.
         context_needed: tokens for the text that fills the context with the first tokenizer.
         attention: work of attention over that text, times that of the first tokenizer.
@@ -82,7 +82,7 @@ class TokenizerSummary(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(ShortRepr):
-    """What ``compare`` found.
+    """The result of ``compare``.
 
     Attributes:
         context: the length that the costs of a context are told for, in tokens of the first tokenizer.
@@ -228,7 +228,7 @@ def _summaries(
             shared=(),
         )
         found[hash] = summary, [codes.setdefault(entry, len(codes)) for entry in known.values()]
-    # Which of all entries, by their codes, each vocabulary has.
+    # The entries of each vocabulary among all entries, by their codes.
     has = {hash: np.zeros(len(codes), np.bool_) for hash in found}
     for hash, (_, own) in found.items():
         has[hash][own] = True

@@ -1,4 +1,4 @@
-"""What the entries of a vocabulary stand for, so that those of different families can be compared."""
+"""The text of each entry of a vocabulary, in bytes, so that entries of different families can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts cost with one tokenizer, and how much of its vocabulary they use."""
+"""The cost of texts with one tokenizer, and the share of its vocabulary that they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses are on the public internet: a table of ours, since Python's differs from release to release.
+"""The addresses on the public internet: a table of ours, since Python's differs from release to release.
 
 The blocks are those of IANA's registries of special-purpose addresses (as of 2025) that are not globally reachable,
 and what is reserved elsewhere: multicast, and for IPv6 all outside of global unicast, 2000::/3. Of 192.0.0.0/24 and

@@ -67,7 +67,7 @@ def _below(
         path = f"{directory.rstrip('/')}/{parts[place]}"
         look(1)
         if place < len(parts) - 1:
-            # Whether it is a directory shows when it is listed.
+            # A later listing shows if it is a directory.
             yield path, lambda: True, place
         elif _is_there(path):
             yield path, lambda: False, place

@@ -206,7 +206,7 @@ class RayEngine:
         if not open_ones:
             time.sleep(POLLED)
             return
-        # Where the answers are does not matter: fetching one could wait for a host that is gone.
+        # The place of the answers does not matter: fetching one could wait for a host that is gone.
         come, _ = self._ray.wait(open_ones, num_returns=1, timeout=POLLED, fetch_local=False)
         for answer in come:
             if (one := waiting.get(answer)) is None:

@@ -1,4 +1,4 @@
-"""What formats of a vocabulary alone cannot say: special tokens round a text, and how an added token is looked for."""
+"""Facts that formats of a vocabulary alone cannot hold: special tokens round a text, and how to find added tokens."""
 
 from __future__ import annotations
 

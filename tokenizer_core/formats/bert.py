@@ -1,4 +1,4 @@
-"""What all files of a BERT that are no ``tokenizer.json`` leave unsaid: the stages, and the tokens around a text.
+"""Facts that all files of a BERT but a ``tokenizer.json`` leave unsaid: the stages, and the tokens around a text.
 
 The reader of ``vocab.txt`` builds what transformers' ``BertTokenizer`` builds.
 """

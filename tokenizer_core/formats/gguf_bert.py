@@ -31,7 +31,7 @@ _BEGINS = "\u2581"
 _PREFIX = "##"
 _CAPITAL = re.compile("[A-Z]")
 _LITERAL = re.compile(r"\[[A-Za-z0-9_]+\]")
-"""What converters leave as it is, whatever its type: ``[unused7]``."""
+"""Tokens that converters leave as they are, whatever their type: ``[unused7]``."""
 
 
 def read(keys: Keys) -> TokenizerParts:

@@ -26,7 +26,7 @@ _MAX_VALUES = 1 << 23
 
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-"""What ``struct`` calls the types of numbers."""
+"""The names of the types of numbers in ``struct``."""
 
 
 def read(path: Path, prefixes: tuple[str, ...]) -> tuple[dict[str, Any], str]:

@@ -58,7 +58,7 @@ _CJK = "[一-龥ࠀ-一가-퟿]+"
 
 @dataclass(frozen=True, slots=True)
 class Pretokenizer:
-    """What a name stands for.
+    """The meaning of a name.
 
     Attributes:
         stages: the cuts.

@@ -1,4 +1,4 @@
-"""How many ids a model takes by its ``config.json``, as vLLM derives it; it changes no id."""
+"""The number of ids that a model takes by its ``config.json``, as vLLM derives it; it changes no id."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tokenizer_core.stages.models import ByteBpe, CharBpe, Model, Symbols, Unigr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPart:
-    """What ``model`` says.
+    """The content of ``model``.
 
     Attributes:
         unk: the literal of the unknown token.

@@ -35,7 +35,7 @@ _CLIP_TEXT = ({"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": r"\s+"},
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Class:
-    """What a class of transformers adds to the files.
+    """The facts that a class of transformers adds to the files.
 
     Attributes:
         roles: literals where no file names others; one that is no entry is left out.

@@ -32,7 +32,7 @@ def _numbered(words: tuple[str, ...], first: int) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What belongs to a file.
+    """The facts that belong to a file.
 
     Attributes:
         ranks: how many lines it has.

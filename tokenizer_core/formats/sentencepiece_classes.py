@@ -71,7 +71,7 @@ BY_MODEL = {model: name for name, models in _OF_MODELS.items() for model in mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """How transformers turns the model of a class into a ``tokenizer.json``: ``convert_slow_tokenizer.py`` of 4.57.
+    """The conversion of a class's model to ``tokenizer.json`` by transformers: ``convert_slow_tokenizer.py`` of 4.57.
 
     Attributes:
         dropped: how many of the first pieces give way to ``lead``.

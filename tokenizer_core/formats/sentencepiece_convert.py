@@ -28,7 +28,7 @@ from tokenizer_core.stages.pretokenizers import Cut, Metaspace, PretokenizerStag
 _META = "\u2581"
 _SPACES = Pattern("regex", " {2,}")
 _DEMOTED = 100.0
-"""What transformers takes off the score of a piece that it wants to avoid."""
+"""The amount that transformers takes off the score of a piece that it wants to avoid."""
 
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 """In the order in which transformers adds them."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
-"""What a piece is for."""
+"""The types of pieces."""
 
 Piece = tuple[str, float, int]
 """The text of an id, its score and its type."""
@@ -22,7 +22,7 @@ _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the model does around its pieces.
+    """The rules of the model around its pieces.
 
     Attributes:
         charsmap: the normalizer's rules, compiled by SentencePiece.

@@ -15,10 +15,10 @@ from tokenizer_core.errors import InvalidOption, RowTooLong
 from tokenizer_core.short_repr import ShortRepr
 
 Method = Literal["best-fit", "wrapped", "none"]
-"""How rows are put together: each whole where it fits best, end to end and cut at the length, or each alone."""
+"""The way to put rows together: each whole where it fits best, end to end and cut at the length, or each alone."""
 
 Overflow = Literal["error", "split", "truncate", "drop"]
-"""What becomes of a row that is longer than a pack."""
+"""The treatment of a row that is longer than a pack."""
 
 MAX_LENGTH = 1 << 24
 """The most tokens of a pack."""

@@ -18,7 +18,7 @@ BYTE = re.compile("<0x[0-9A-F]{2}>")
 """The entry of a byte, which characters that are no entries become."""
 
 _BONUS = 0.1
-"""What SentencePiece gives a user-defined symbol for each byte behind its first."""
+"""The score that SentencePiece gives a user-defined symbol for each byte behind its first."""
 
 
 class ReferenceModel:

@@ -18,7 +18,7 @@ from tokenizer_core.reference.unicode_classes import members
 _NMT = dict.fromkeys((*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F), "") | dict.fromkeys(
     (0x09, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD), " "
 )
-"""What SentencePiece's ``nmt`` drops, and what it makes a space."""
+"""The characters that SentencePiece's ``nmt`` drops, and those that it makes a space."""
 
 
 def normalize(stages: Iterable[Mapping[str, Any]], text: str) -> str:

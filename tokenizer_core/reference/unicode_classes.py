@@ -1,4 +1,4 @@
-"""What character classes mean in one pinned version of Unicode.
+"""The meaning of character classes in one pinned version of Unicode.
 
 The ``regex`` module follows the newest version of Unicode, the kernel a pinned one. So the classes of a pattern are
 written out as ranges before it is compiled: ``\\p{N}`` becomes ``[0-9...]``, from the general categories of

@@ -91,7 +91,7 @@ class StripDecoder(Checked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ctc(Checked):
-    """What a model of speech writes: a token for each moment, of which repeated ones count once.
+    """The output of a model of speech: a token for each moment, of which repeated ones count once.
 
     ``pad`` is dropped; ``cleanup`` is that of :class:`WordPiece`, and makes ``delimiter`` a space.
     """

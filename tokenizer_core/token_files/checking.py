@@ -25,7 +25,7 @@ _WITHOUT_EMPTY = ("mds", "litdata")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TokenFilesReport(ShortRepr):
-    """What was found.
+    """The findings of a check.
 
     Attributes:
         problems: what is wrong, with the file; empty if nothing is.
@@ -94,7 +94,7 @@ class _Checks:
         for facts in shard.files.values():
             self._file(facts)
         if len(self.problems) > before:
-            # What is not what was written is not read.
+            # A shard whose files are not as they were written is not read.
             return
         name = next(iter(shard.files.values()))["name"]
         documents = tokens = 0

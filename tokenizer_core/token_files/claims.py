@@ -23,7 +23,7 @@ class Claims:
     """The claims of one run as files in a folder; touched in a thread until ``close``."""
 
     FINISH = "finish"
-    """What the run claims that puts all parts into place."""
+    """The claim of the run that puts all parts into place."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What ``manifest.json`` says of token files: written last, so that its presence means that they are whole."""
+"""The facts of token files in ``manifest.json``: written last, so that its presence means that they are whole."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Skipped:
 
 @dataclass(slots=True)
 class Totals:
-    """What a part has.
+    """The content of a part, in numbers.
 
     Attributes:
         trained: tokens of chats that are trained on.

@@ -18,7 +18,7 @@ _PACKED = 4
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one run does alone: some whole files, or some lines of a large one, or a large file that is read in order.
+    """The work of one run alone: some whole files, or some lines of a large one, or a large file that is read in order.
 
     Attributes:
         key: hash of the settings and of what tells whether the files have changed.

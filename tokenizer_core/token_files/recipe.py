@@ -21,10 +21,10 @@ from tokenizer_core.token_files.layouts.layout import Dtype, EosPlace, Layout, S
 from tokenizer_core.tokenizer import Tokenizer
 
 EndOfText = EosPlace | int | str
-"""Where the tokenizer's end-of-text token stands, or the id or the special token that stands there in its place."""
+"""The place of the tokenizer's end-of-text token, or the id or the special token that is written there instead."""
 
 SHARD_BYTES = 1 << 30
-"""What a killed run may lose, against the number of files."""
+"""The bytes that a killed run may lose, weighed against the number of files."""
 
 LEAST_SHARD_BYTES = 1 << 10
 
@@ -39,7 +39,7 @@ class Chats:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What decides the bytes of a run's files.
+    """The choices that decide the bytes of a run's files.
 
     Attributes:
         place: where the end-of-text token stands.
@@ -89,7 +89,7 @@ class Recipe:
 
 
 class EncodeOptions(TypedDict, total=False):
-    """What decides the bytes of a run, as of ``encode_corpus``."""
+    """The options that decide the bytes of a run, as of ``encode_corpus``."""
 
     layout: LayoutName
     eos: EndOfText | None

@@ -33,7 +33,7 @@ MOST_PARTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What one call counts: files, or what lies between two bytes of a large one.
+    """The input of one call that counts: files, or the part of a large one between two bytes.
 
     Attributes:
         size: bytes on the disk.

@@ -159,7 +159,7 @@ def count_between(
     except CorpusError:
         if not first:
             raise
-    # What is wrong is named by its line in the file: only now are the lines before it counted.
+    # An error is named by its line in the file: only now are the lines before it counted.
     return counted(lines_before(source, first))
 
 

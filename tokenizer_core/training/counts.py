@@ -33,7 +33,7 @@ _LINES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was too rare among the pieces of a script.
+    """The pieces of a script that were too rare.
 
     Attributes:
         script: the name that Unicode has for it; ``Common`` are pieces of characters that many scripts share.

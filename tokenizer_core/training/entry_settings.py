@@ -267,7 +267,7 @@ class WordPieceSettings(EntrySettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequentSettings(EntrySettings):
-    """What vocabularies of whole pieces have in common."""
+    """The common settings of vocabularies of whole pieces."""
 
     learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 

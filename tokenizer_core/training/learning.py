@@ -17,7 +17,7 @@ pieces have by now, if that is known; what it raises ends the run."""
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What an earlier attempt of the same run has found, and need not be found again.
+    """The results of an earlier attempt of the same run, which need not be found again.
 
     Attributes:
         merges: its first merges.

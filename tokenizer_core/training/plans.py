@@ -86,7 +86,7 @@ class Plan(Protocol):
 
 
 class _OfBytes(ABC):
-    """What a new vocabulary and a longer one have in common: both are learned by merges of bytes."""
+    """The common parts of a new vocabulary and a longer one: both are learned by merges of bytes."""
 
     __slots__ = ()
 

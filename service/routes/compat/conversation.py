@@ -1,4 +1,4 @@
-"""What the counting routes make of a request: messages as vLLM gives them to templates, each text with its field."""
+"""The conversation in a request to count: messages as vLLM gives them to templates, each text with its field."""
 
 from __future__ import annotations
 

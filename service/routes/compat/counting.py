@@ -1,4 +1,4 @@
-"""What the requests and answers of the counting routes have in common beyond what their peers have."""
+"""The common parts of the requests and answers of the counting routes, beyond those that their peers have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the errors of engines and of OpenAI have in common."""
+"""The common parts of the errors of engines and of OpenAI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 _TYPES = {400: "BadRequestError", 404: "NotFoundError", 500: "InternalServerError"}
 _OF_THE_BODY = ("invalid_json", "invalid_type", "invalid_unicode", "invalid_value", "missing_field")
-"""What engines find when they check a body, before they look at it: they give it the name of its status."""
+"""Errors that engines find when they check a body, before they look at it: they give them the name of their status."""
 
 
 def status_of(problem: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""What routers and platforms ask an engine before they send requests: whether it lives, and what it serves."""
+"""The probes of an engine by routers and platforms before they send requests: whether it lives, and what it serves."""
 
 from __future__ import annotations
 

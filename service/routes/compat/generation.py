@@ -1,4 +1,4 @@
-"""What the render routes have in common: the fields of a generation, and the answer that an engine takes.
+"""The common parts of the render routes: the fields of a generation, and the answer that an engine takes.
 
 vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts under other names.
 """
@@ -132,7 +132,7 @@ def answer(
 
 
 class Frame(NamedTuple):
-    """What an answer about one prompt is but for the id of the request, the ids, and the tokens that are left.
+    """An answer about one prompt without the id of the request, the ids, and the number of tokens that are left.
 
     Attributes:
         parts: what stands before, between and behind these three.

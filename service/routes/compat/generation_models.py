@@ -1,4 +1,4 @@
-"""What the render routes take and answer on the wire, beside the prompt: the fields of a generation.
+"""The requests and answers of the render routes on the wire, beside the prompt: the fields of a generation.
 
 vLLM calls the answer ``GenerateRequest``; sglang-renderer has the same facts under other names.
 """
@@ -18,7 +18,7 @@ from tokenizer_core import Side
 _MAX_INTEGER = (1 << 63) - 1
 
 Integer = Annotated[int, Field(ge=-_MAX_INTEGER - 1, le=_MAX_INTEGER)]
-"""What engines and writers of JSON take for a whole number."""
+"""A whole number, as engines and writers of JSON take it."""
 
 TokenId = Annotated[str, Field(pattern=r"^[0-9]{1,10}$")]
 """The id of a token as a key of JSON."""
@@ -76,7 +76,7 @@ class GenerationFields(RequestBody):
     prompt_embeds: Any = Field(None, description="Refused.")
 
     WRITES_EXTRA: ClassVar[bool] = False
-    """Whether ``extra_args`` are written if there are none."""
+    """True if ``extra_args`` are written even if there are none."""
 
     OTHERS: ClassVar[tuple[str, ...]] = ()
     """Fields of other routes, which vLLM ignores here."""

@@ -28,7 +28,7 @@ _CODES = {
     "tokenizer_not_found": "model_not_found",
     "unauthorized": "invalid_api_key",
 }
-"""What OpenAI calls some of our codes; clients look at the last two."""
+"""OpenAI's names for some of our codes; clients look at the last two."""
 
 STATE = ("conversation", "previous_response_id")
 """Fields that stand for what OpenAI keeps."""

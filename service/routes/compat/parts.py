@@ -1,4 +1,4 @@
-"""What a request holds in objects: texts are read with their places, and what is not text is refused by its name."""
+"""The parts of a request that are objects: texts are read with their places, other content is refused by its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Text = tuple[str, str]
 
 
 class Uncountable:
-    """What of a request no template writes: it is refused, or skipped and listed.
+    """The parts of a request that no template writes: each is refused, or skipped and listed.
 
     Attributes:
         skips: whether it is skipped.

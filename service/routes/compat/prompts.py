@@ -1,4 +1,4 @@
-"""What every drop-in route for prompts needs: ids of prompts and texts of ids, read as an engine reads them.
+"""The needs of every drop-in route for prompts: ids of prompts and texts of ids, read as an engine reads them.
 
 A prompt's literals of special tokens become tokens: whoever sends a prompt to an engine has rendered it. Content that
 users wrote belongs into ``messages``.

@@ -17,7 +17,7 @@ from tokenizer_core import EncodedChat, JsonList, TokdError, continue_ids
 FIELD = "required_prefix_token_ids"
 
 _IDS_OF_A_MESSAGE = ("prompt_token_ids", "generation_token_ids")
-"""Where NeMo-RL keeps the ids of an answer: what the engine saw, and what it made."""
+"""The fields in which NeMo-RL keeps the ids of an answer: those the engine saw, and those it made."""
 
 
 def given(chat: Sequence[Object], field: Sequence[int] | None) -> tuple[Sequence[int], str]:

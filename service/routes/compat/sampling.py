@@ -51,17 +51,17 @@ _UNLESS_DEFAULT: dict[str, Any] = {
     "allowed_token_ids": None,
     **{name: default for name, (default, *_) in _INTEGERS.items() if default is not None},
 }
-"""What is written unless it says nothing."""
+"""The fields that are written unless they have these values, which say nothing."""
 
 _NOT_GREEDY = ("top_p", "top_k", "min_p")
-"""What vLLM resets where the temperature is 0, and so does not write."""
+"""The fields that vLLM resets where the temperature is 0, and so does not write."""
 
 _LEAST_TEMPERATURE = 0.01
 _OF_THE_MODEL = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
-"""What a model's ``generation_config.json`` says where the caller does not."""
+"""The fields that a model's ``generation_config.json`` gives where the caller does not."""
 
 _MOST_BIAS = 100.0
-"""What vLLM cuts the biases of tokens to."""
+"""The bound to which vLLM cuts the biases of tokens."""
 
 _CONSTRAINTS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 _OUTPUTS: dict[str, Any] = {

@@ -25,7 +25,7 @@ from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestB
 from service.state import State
 
 DEFAULT_MODEL = "default"
-"""What SGLang's clients call whatever is served."""
+"""The name by which SGLang's clients call any model that is served."""
 
 _MODEL = Field(DEFAULT_MODEL, description="A model of the settings, a name, hash or `name@hash`, or `default`.")
 

@@ -189,7 +189,7 @@ def encode_chat(
         template_args=variables.values,
     )
     if isinstance(chat, JsonList):
-        # What is wrong is met again where the chat is checked, which knows its place.
+        # The check of the chat meets the same error, and knows its place.
         with suppress(NotPlain, ServiceError):
             return encode(chat, tools=body.tools)
     try:
@@ -224,7 +224,7 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
     closed = body.model_copy(update={"add_generation_prompt": False, "continue_final_message": False})
     past = encode(required_prefix.history(chat), closed)
     ids = required_prefix.continued(loaded, prefix, past, whole)
-    # What the tokenizer puts before a text, the prefix has.
+    # The prefix has the ids that the tokenizer puts before a text.
     behind = np.array(loaded.tokenizer.config.suffix_ids if body.add_special_tokens else (), np.uint32)
     return np.concatenate((ids, behind))
 

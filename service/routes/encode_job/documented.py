@@ -1,4 +1,4 @@
-"""How ``POST /encode-job`` looks in the OpenAPI document."""
+"""The description of ``POST /encode-job`` in the OpenAPI document."""
 
 from __future__ import annotations
 

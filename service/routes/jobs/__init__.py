@@ -1,4 +1,4 @@
-"""What the routes of all kinds of jobs have in common: submission, lists, states, events.
+"""The common parts of the routes of all kinds of jobs: submission, lists, states, events.
 
 A kind says in a ``JobKind`` how its requests become recipes and its jobs answers.
 """

@@ -1,4 +1,4 @@
-"""How routes reach training jobs: who asks, and calls to the store of jobs in threads of their own."""
+"""The access of routes to training jobs: the identity of the caller, and calls to the store of jobs in own threads."""
 
 from __future__ import annotations
 

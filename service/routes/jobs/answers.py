@@ -1,4 +1,4 @@
-"""What answers about jobs of all kinds have."""
+"""The common parts of answers about jobs of all kinds."""
 
 from __future__ import annotations
 

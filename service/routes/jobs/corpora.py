@@ -1,7 +1,7 @@
-"""What a caller names as a corpus, held against what this server lets jobs read, before a job is queued.
+"""The check of a caller's corpus against the bounds of what this server lets jobs read, before a job is queued.
 
-The run itself holds every file and every connection against the same bounds: a link may be made later, and what a name
-of a host stands for may change.
+The run itself checks every file and every connection against the same bounds: a link may be made later, and the
+addresses of a host name may change.
 """
 
 from __future__ import annotations

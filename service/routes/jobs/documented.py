@@ -1,4 +1,4 @@
-"""How a submission looks in the OpenAPI document: FastAPI sees no body, since none is ever held in memory."""
+"""The description of a submission in the OpenAPI document: FastAPI sees no body, since none is ever held in memory."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class EventStream(Response):
         while True:
             if job.version > seen:
                 seen = job.version
-                # What is new of a version may be nothing that a caller sees.
+                # The changes of a new version may be nothing that a caller sees.
                 if (data := orjson.dumps(self._summary(job, self._access.link_root))) != told:
                     told, quiet = data, 0.0
                     yield b"id: %d\nevent: job\ndata: %b\n\n" % (seen, data)

@@ -1,4 +1,4 @@
-"""What the routes of one kind of jobs know of it: its recipes, its answers, and how they are documented."""
+"""One kind of jobs, as its routes know it: its recipes, its answers, and their documentation."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Submission:
 
 
 class Sender(NamedTuple):
-    """Who sends a request, and under which key it is one job."""
+    """The sender of a request, and the key under which it is one job."""
 
     identity: Identity
     key: str | None

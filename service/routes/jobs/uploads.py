@@ -35,7 +35,7 @@ STEP_BYTES = 1 << 20
 """Bytes that are gathered before they are taken apart and written, beside the event loop."""
 
 _FRAME_BYTES = (MAX_FILES + 8) * (16 << 10) + 8 * MAX_FIELD_BYTES
-"""What a body may have beside the corpus: at most 8 small parts."""
+"""The bytes that a body may have beside the corpus: at most 8 small parts."""
 
 _SUFFIX = re.compile(r"(\.(?:txt|jsonl|ndjson|parquet|counts))?(?:\.(?:gz|zst))?$", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ class Stored:
 
 @dataclass(slots=True)
 class Upload:
-    """What has arrived of one body."""
+    """The part of one body that has arrived."""
 
     directory: Path
     boundary: bytes
@@ -87,7 +87,7 @@ class Upload:
     def close(self) -> None:
         """Let go of the files."""
         for stored in self.files:
-            # What a full disk did not take is written once more, and refused once more.
+            # Data that a full disk did not take is written once more, and refused once more.
             with suppress(OSError):
                 stored.file.close()
 

@@ -1,4 +1,4 @@
-"""How ``POST /train-job`` looks in the OpenAPI document."""
+"""The description of ``POST /train-job`` in the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -168,7 +168,8 @@ impl Error {
     }
 }
 
-/// What the work is left with where the system refuses memory: results grow within loops that nothing else ends.
+/// The payload of the unwinding that ends the work where the system refuses memory: results grow within loops that
+/// nothing else ends.
 #[derive(Debug)]
 pub struct OutOfMemory;
 

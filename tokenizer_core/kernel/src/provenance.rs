@@ -125,7 +125,7 @@ impl<'c> Guard<'c> {
     }
 }
 
-/// Whether `bytes` overlap any of the ranges, which are in order and disjoint.
+/// Tell whether `bytes` overlap any of the ranges, which are in order and disjoint.
 fn overlap(ranges: &[Range<usize>], bytes: &Range<usize>) -> bool {
     let first = ranges.partition_point(|range| range.end <= bytes.start);
     ranges[first..]

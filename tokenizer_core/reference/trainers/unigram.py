@@ -79,7 +79,7 @@ def substrings(words: Mapping[str, int], longest: int, most: int) -> dict[str, i
 def expected(words: Mapping[str, int], scores: Scores) -> Scores:
     """Return how often each piece is expected over all ways to cut every word."""
     probabilities = {piece: exp(score) for piece, score in scores.items()}
-    # What a word adds is rounded to a fixed point, so that the order of words changes nothing.
+    # The amount that a word adds is rounded to a fixed point, so that the order of words changes nothing.
     size = sum(len(word) * times for word, times in words.items())
     unit = 2.0 ** min(62 - size.bit_length(), 32)
     sums = dict.fromkeys(scores, 0)

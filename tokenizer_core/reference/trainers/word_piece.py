@@ -64,7 +64,7 @@ def _best(
         for pair in pairwise(word):
             pairs[pair] += times
     known = set(tokens)
-    # Where a word begins with the prefix, as '###' does, a product may be spelled as another token.
+    # If a word begins with the prefix, as '###' does, a product may be spelled as another token.
     allowed = [pair for pair, count in pairs.items() if count >= least and _product(tokens, pair, prefix) not in known]
 
     def order(pair: tuple[int, int]) -> tuple[Fraction, int, tuple[int, int]]:

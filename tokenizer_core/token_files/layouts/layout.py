@@ -1,4 +1,4 @@
-"""What a layout of token files is: how documents become files, and files documents again."""
+"""The interface of a layout of token files: it turns documents into files, and files into documents again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Lengths = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the files of a run have in common.
+    """The common properties of the files of a run.
 
     Attributes:
         tokenizer: its name, where a layout writes one.
@@ -164,11 +164,11 @@ class Layout(ABC):
     """One format of token files."""
 
     eos: ClassVar[EosPlace] = "after"
-    """Where its trainer expects the end-of-text token."""
+    """The place where its trainer expects the end-of-text token."""
 
     dtypes: ClassVar[tuple[Dtype, ...]] = ("uint16", "uint32", "int32", "int64")
     is_one_file: ClassVar[bool] = False
-    """Whether all shards are joined in the end."""
+    """True if all shards are joined in the end."""
 
     names: ClassVar[str]
     """The names of files, by ``number``, ``total`` and ``suffix``."""

@@ -20,7 +20,7 @@ _GROUP = 1 << 20
 """Ids after which a group of rows ends."""
 
 _MOST_PLACES = 2**31 - 1
-"""Where a row begins in its group is a signed number of four bytes."""
+"""The largest start of a row in its group: a signed number of four bytes."""
 
 
 class _Table(Layout):
@@ -62,7 +62,7 @@ class Arrow(_Table):
         files = [{"filename": shard.files[".arrow"]["name"]} for shard in shards]
         state: dict[str, Any] = {
             "_data_files": files,
-            # What names the content to ``datasets``.
+            # The name of the content for ``datasets``.
             "_fingerprint": "".join(shard.files[".arrow"]["sha256"] for shard in shards)[:16],
             "_format_columns": None,
             "_format_kwargs": {},

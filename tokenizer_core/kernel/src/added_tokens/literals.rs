@@ -18,7 +18,7 @@ pub(super) struct Literals {
     search: Search,
     /// By literal.
     tokens: Vec<AddedToken>,
-    /// Whether any of them is not special.
+    /// True if any of them is not special.
     has_ordinary: bool,
 }
 
@@ -75,12 +75,12 @@ impl Literals {
         self.tokens.is_empty()
     }
 
-    /// Whether any literal is that of a token that is not special.
+    /// Tell whether any literal is that of a token that is not special.
     pub(super) fn has_ordinary(&self) -> bool {
         self.has_ordinary
     }
 
-    /// Whether a literal may be in `text`: a quick check, which is true for some texts that have none.
+    /// Tell whether a literal may be in `text`: a quick check, which is true for some texts that have none.
     #[inline]
     pub(super) fn may_be_in(&self, text: &str) -> bool {
         match &self.search {

@@ -110,7 +110,7 @@ impl AddedTokens {
         Ok(Self { raw: Literals::new(&raw)?, normalized: Literals::new(&normalized)? })
     }
 
-    /// Whether `pass` has any literal at all under `policy`: the fast way past both scans.
+    /// Tell whether `pass` has no literal under `policy`: the fast way past both scans.
     pub fn is_empty(&self, pass: Pass, policy: SpecialPolicy) -> bool {
         let literals = self.pass(pass);
         match policy {
@@ -120,7 +120,7 @@ impl AddedTokens {
         }
     }
 
-    /// Whether [`Self::split`] may find anything in `text`: the fast way past it for most texts that have no literal.
+    /// Tell whether [`Self::split`] may find anything in `text`: the fast way past it for most texts without a literal.
     #[inline]
     pub fn may_be_in(&self, text: &str, pass: Pass, policy: SpecialPolicy) -> bool {
         !self.is_empty(pass, policy) && self.pass(pass).may_be_in(text)

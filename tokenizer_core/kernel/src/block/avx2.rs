@@ -55,11 +55,11 @@ static WITHIN: Vector<[u8; 32]> = {
 /// The highest byte of a key, in the last of its words of four bytes.
 const TAG: i32 = 0xFF00_0000_u32 as i32;
 
-/// What the four words of a key are multiplied by; the upper bits of the sum are the place of its bucket. Of natural
-/// pieces as many share one as if places were drawn by lot.
+/// The factors of the four words of a key; the upper bits of the sum are the place of its bucket. Of natural pieces as
+/// many share one as if places were drawn by lot.
 const MULTIPLIERS: [u32; 4] = [0x85EB_CA6B, 0xC2B2_AE35, 0x27D4_EB2F, 0x1656_67B1];
 
-/// Where the ids begin, by which halves of the two keys of a bucket are equal.
+/// The start of the ids, by the halves of the two keys of a bucket that are equal.
 static HALVES: Equal<16> = Equal::new();
 
 impl ReadBucket for Avx2 {

@@ -8,10 +8,10 @@ use crate::output::Sink;
 use crate::piece_cache::{COUNT_SHIFT, Caches, HALF, ID, IDS_LIMIT, Key, PLACE_SHIFT, UNCOUNTED};
 use crate::simd::level::Portable;
 
-/// Where the keys of a bucket begin, in words of eight bytes.
+/// The start of the keys in a bucket, in words of eight bytes.
 pub(super) const KEYS: usize = IDS_LIMIT * size_of::<u32>() / size_of::<u64>();
 
-/// How many words of eight bytes so many ids are.
+/// Return the number of words of eight bytes that so many ids take.
 const fn words(ids: usize) -> usize {
     assert!(ids.is_multiple_of(2));
     ids / 2
@@ -22,10 +22,10 @@ const _: () = assert!(1 << PLACE_SHIFT == 2 * KEYS && IDS_LIMIT == 2 * HALF);
 /// Bytes of a place.
 const PLACE: usize = size_of::<u32>();
 
-/// How each level reads a bucket.
+/// The reading of a bucket, by each level in its own way.
 pub(super) trait ReadBucket: Copy {
-    /// Where in a bucket, in words of eight bytes, the ids of the piece with a key begin, or [`UNCOUNTED`] if it is not
-    /// there.
+    /// Find the start of the ids of the piece with a key in a bucket, in words of eight bytes, or [`UNCOUNTED`] if it
+    /// is not there.
     ///
     /// # Safety
     /// `bucket` is one.
@@ -80,7 +80,7 @@ pub(super) unsafe fn copy_hits<R: ReadBucket, S: Sink>(
     (found.end, found.miss_count) = (end, miss_count);
 }
 
-/// Where the ids begin, by which quarters of the two keys are equal.
+/// The start of the ids, by the quarters of the two keys that are equal.
 #[cfg(target_arch = "x86_64")]
 static QUARTERS: Equal<256> = Equal::new();
 
@@ -141,8 +141,8 @@ impl ReadBucket for Portable {
     }
 }
 
-/// Where in a bucket the ids begin, by which parts of its keys are equal: a bit for each part, the lower half of the
-/// bits for the first key and the upper half for the second.
+/// The start of the ids in a bucket, by the parts of its keys that are equal: a bit for each part, the lower half of
+/// the bits for the first key and the upper half for the second.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Equal<const N: usize>([usize; N]);
 
@@ -164,7 +164,7 @@ impl<const N: usize> Equal<N> {
         Self(ids)
     }
 
-    /// What [`ReadBucket::find`] says.
+    /// Return the result of [`ReadBucket::find`].
     #[inline(always)]
     pub(super) fn find(&self, equal: usize) -> usize {
         self.0[equal % N]

@@ -15,10 +15,10 @@ pub(super) const BYTES: usize = KEY_LIMIT + 1;
 
 const _: () = assert!(PIECES.is_multiple_of(GROUP));
 
-/// Where the pieces of a group begin and where the last one ends.
+/// The start of each piece of a group, and the end of the last one.
 pub(super) type Borders = [u32; GROUP + 1];
 
-/// How each level makes keys.
+/// The making of keys, by each level in its own way.
 pub(super) trait MakeKeys: Copy {
     /// Make the keys of all pieces of a block, in a function of its own, so that it has all registers; see [`make`].
     fn all(self, pieces: &BlockPieces<'_>, caches: &Caches, keys: &mut Keys);
@@ -35,7 +35,7 @@ pub(super) trait MakeKeys: Copy {
         made: (&mut [Key; GROUP], &mut [u32; GROUP]),
     ) -> u8;
 
-    /// Where the level looks for a piece in a cache, by definition.
+    /// Return the place at which the level looks for a piece in a cache, by definition.
     #[cfg(test)]
     fn place(self, cache: &Buckets, key: Key) -> usize {
         cache.place(key)

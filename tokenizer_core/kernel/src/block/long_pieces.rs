@@ -20,13 +20,13 @@ pub(super) struct LongPieces {
     wide: Vec<WidePiece>,
     /// Those that are too long for it, with their hash.
     long: Vec<(u16, LongHash)>,
-    /// How many of them are known, but not copied from a bucket.
+    /// The number of those that are known, but not copied from a bucket.
     outside_bucket: usize,
-    /// How many of their ids need room beyond that for the ids in buckets.
+    /// The number of their ids that need room beyond that for the ids in buckets.
     extra_ids: usize,
 }
 
-/// What is known of the ids of a long piece.
+/// The place of the ids of a long piece, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 enum Known {
     Nothing,
@@ -40,9 +40,9 @@ enum Known {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WidePiece {
     pub(super) key: WideKey,
-    /// Where it is looked for.
+    /// The place at which it is looked for.
     pub(super) place: u32,
-    /// Which of the long pieces it is.
+    /// Its number among the long pieces.
     number: u16,
 }
 
@@ -127,7 +127,7 @@ impl LongPieces {
         }
     }
 
-    /// Whether the ids of all that are known are copied from buckets.
+    /// Tell whether the ids of all that are known are copied from buckets.
     #[inline(always)]
     pub(super) fn are_in_buckets(&self) -> bool {
         self.outside_bucket == 0

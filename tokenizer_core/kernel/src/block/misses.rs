@@ -14,7 +14,7 @@ const BUCKETS: usize = 2 * PIECES;
 /// The words of each miss of a block, by its number among them.
 #[derive(Debug)]
 pub(super) struct Misses {
-    /// Where in `made` the words of each are.
+    /// The range of the words of each in `made`.
     found: [[u32; 2]; PIECES],
     made: PieceIds,
     /// By the index of a piece in the block: its number among the misses.
@@ -99,7 +99,7 @@ impl Misses {
         put(ids, [given, known as u32], joined);
     }
 
-    /// How many words the misses have.
+    /// Count the words of the misses.
     pub(super) fn count(&self, misses: &[Miss]) -> usize {
         self.found[..misses.len()].iter().map(|[start, end]| (end - start) as usize).sum()
     }

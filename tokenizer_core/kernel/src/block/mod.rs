@@ -47,7 +47,7 @@ const _: () = assert!(IDS_LIMIT <= STEP);
 /// Words of a token, where tokens do not tile.
 const WORDS: usize = size_of::<Token>() / size_of::<u32>();
 
-/// Where the known ids of a block are written.
+/// The buffer for the known ids of a block.
 type Room = [u32; ROOM];
 
 /// The pieces of one block, one after the other.
@@ -55,11 +55,11 @@ type Room = [u32; ROOM];
 pub struct BlockPieces<'a> {
     /// The whole text.
     pub text: &'a [u8],
-    /// Where the first piece begins.
+    /// The start of the first piece.
     pub start: usize,
-    /// Where each piece ends; at most [`PIECES`], none before the one before it.
+    /// The end of each piece; at most [`PIECES`], none before the one before it.
     pub ends: &'a [u32],
-    /// Which of them are parts of a piece; empty where none is.
+    /// True for each that is a part of a piece; empty where none is.
     pub parts: &'a [bool],
 }
 
@@ -75,7 +75,7 @@ impl BlockPieces<'_> {
         start..self.ends[at] as usize
     }
 
-    /// Whether a piece has a key.
+    /// Tell whether a piece has a key.
     #[inline(always)]
     fn is_short(&self, at: usize) -> bool {
         self.range(at).len() <= KEY_LIMIT
@@ -101,9 +101,9 @@ fn last_bytes(text: &[u8]) -> [u8; 2 * (KEY_LIMIT + 1)] {
 /// Pieces as they are looked up in the caches.
 #[derive(Debug)]
 struct Keys {
-    /// What each is found by in its bucket.
+    /// The key of each in its bucket.
     keys: [Key; PIECES],
-    /// Where the bucket of each is.
+    /// The place of the bucket of each.
     places: [u32; PIECES],
     long_pieces: LongPieces,
 }
@@ -115,10 +115,10 @@ struct LookedUp<'a> {
     caches: &'a Caches,
 }
 
-/// What the caches have of a block, and which pieces they miss.
+/// The hits and the misses of a block in the caches.
 #[derive(Debug)]
 struct FoundPieces {
-    /// How many ids the known pieces have.
+    /// The number of ids of the known pieces.
     end: usize,
     /// The first `miss_count` are the unknown pieces.
     misses: [Miss; PIECES],
@@ -130,17 +130,17 @@ struct FoundPieces {
 struct Miss {
     /// The index of the piece.
     at: u32,
-    /// How many known ids come before it.
+    /// The number of known ids before it.
     end: u32,
 }
 
-/// What is known about each piece of a block.
+/// The known data of each piece of a block.
 #[derive(Debug)]
 pub struct PieceBlock {
     keys: Keys,
     found: FoundPieces,
     misses: Misses,
-    /// What the caches have; and that joined with what they miss.
+    /// The ids that the caches have; and these joined with those that they miss.
     known: Room,
     joined: Vec<u32>,
 }

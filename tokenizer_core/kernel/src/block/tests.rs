@@ -13,8 +13,8 @@ use crate::piece_cache::{Buckets, Caches, IdChunk, LongHash, WideIds, WideKey};
 use crate::simd::level::Avx2;
 use crate::simd::level::{OnLevel, Portable};
 
-/// What a level finds of pieces: the keys, the places, the known ids, which pieces are missed where, and the keys or
-/// hashes of the longer ones among these.
+/// The findings of a level about pieces: the keys, the places, the known ids, the missed pieces and their places, and
+/// the keys or hashes of the longer ones among these.
 #[derive(Debug, PartialEq)]
 struct Findings {
     keys: Vec<Key>,
@@ -37,7 +37,7 @@ fn findings(block: &PieceBlock, count: usize, ids: &[u32]) -> Findings {
     }
 }
 
-/// What a level finds when it copies ids, and when it counts them.
+/// The search of a level, once copying ids and once counting them.
 struct Find<'a> {
     pieces: &'a BlockPieces<'a>,
     caches: &'a Caches,
@@ -63,7 +63,7 @@ impl<L: MakeKeys + ReadBucket> OnLevel<L> for Find<'_> {
     }
 }
 
-/// Where a level looks for a piece in a cache.
+/// The place in a cache at which a level looks for a piece.
 type PlaceOf = fn(&Buckets, Key) -> usize;
 
 /// Assert that every level finds in its caches, which it looks pieces up in its own way, what is there by definition;

@@ -21,7 +21,7 @@ use crate::error::{Code, Error, Result};
 /// The most ids of a block; engines take 1 to 256.
 pub const MAX_BLOCK: usize = 1 << 14;
 
-/// What a scheme hashes beside the ids; the caller has checked which scheme takes which.
+/// The values that a scheme hashes beside the ids; the caller has checked which scheme takes which.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HashOptions {
@@ -31,11 +31,11 @@ pub struct HashOptions {
     pub model: Option<String>,
     /// The name of a LoRA adapter.
     pub lora: Option<String>,
-    /// Where that adapter lies.
+    /// The path of that adapter.
     pub lora_path: Option<String>,
     /// The number of a LoRA adapter.
     pub lora_task_id: Option<u64>,
-    /// What keeps the caches of tenants apart.
+    /// A salt that separates the caches of tenants.
     pub cache_salt: Option<String>,
     /// The same for Dynamo.
     pub cache_namespace: Option<String>,
@@ -46,7 +46,7 @@ pub struct HashOptions {
 /// The hashes of a row of ids, in the order of the blocks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BlockHashes {
-    /// What events and indexes name a block by, as 64 bits; some schemes read them as a signed number.
+    /// The names of the blocks in events and indexes, of 64 bits each; some schemes read them as signed numbers.
     pub values: Vec<u64>,
     /// Whole digests one behind the other, 32 bytes each, if the scheme has any.
     pub digests: Vec<u8>,

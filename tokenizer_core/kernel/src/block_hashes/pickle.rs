@@ -1,4 +1,4 @@
-//! What Python's pickle (protocol 5) writes of the tuples that vLLM hashes, byte for byte.
+//! The output of Python's pickle (protocol 5) for the tuples that vLLM hashes, byte for byte.
 //!
 //! A string that is written again as the same object becomes a reference, and equal strings need not be one object. So
 //! callers make sure that no string comes twice.
@@ -8,7 +8,7 @@ pub struct Pickle {
     bytes: Vec<u8>,
 }
 
-/// Where the frame's length stands, and where its contents begin.
+/// The offset of the frame's length, and that of its contents.
 const LENGTH: usize = 3;
 const CONTENT: usize = LENGTH + 8;
 

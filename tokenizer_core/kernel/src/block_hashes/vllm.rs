@@ -11,7 +11,7 @@ const SEED: &str = "vllm-none-hash";
 
 type Hash = [u8; 32];
 
-/// What a block has beside its ids: tuples of a name and its values, in vLLM's order.
+/// List what a block has beside its ids: tuples of a name and its values, in vLLM's order.
 fn extras(options: &HashOptions, is_first: bool) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
     if let Some(lora) = options.lora.as_deref() {

@@ -12,7 +12,7 @@ use super::Pattern;
 pub enum DecoderStage {
     /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
     Spaced,
-    /// What a model of speech writes: a token for each moment, of which repeated ones count once.
+    /// The output of a model of speech: a token for each moment, of which repeated ones count once.
     Ctc {
         /// It is dropped.
         pad: String,
@@ -48,7 +48,7 @@ pub enum DecoderStage {
     },
     /// Every match becomes `content`.
     Replace {
-        /// What is looked for.
+        /// The pattern to look for.
         pattern: Pattern,
         /// The replacement, taken literally.
         content: String,
@@ -57,16 +57,16 @@ pub enum DecoderStage {
     Strip {
         /// The character.
         content: char,
-        /// How many are dropped at the start, at most.
+        /// The greatest number that is dropped at the start.
         start: usize,
-        /// How many are dropped at the end, at most.
+        /// The greatest number that is dropped at the end.
         stop: usize,
     },
     /// As SentencePiece decodes; the only stage.
     SentencePiece(SentencePieceDecoding),
 }
 
-/// What SentencePiece has to know to decode.
+/// The settings that SentencePiece needs to decode.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SentencePieceDecoding {

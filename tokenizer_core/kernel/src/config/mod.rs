@@ -28,7 +28,7 @@ pub struct Config {
     /// Cuts, each refining the one before.
     #[serde(default)]
     pub pretokenizer: Vec<PretokenizerStage>,
-    /// What turns pieces into ids.
+    /// The model, which turns pieces into ids.
     #[serde(default)]
     pub model: ModelConfig,
     /// A piece that is itself a token becomes that token, without merges.
@@ -57,7 +57,7 @@ impl Config {
         serde_json::from_str(json).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))
     }
 
-    /// Whether a stage has a regular expression without a scanner.
+    /// Tell whether a stage has a regular expression without a scanner.
     pub fn has_expressions(&self) -> bool {
         let replaces =
             |stage: &NormalizerStage| matches!(stage, NormalizerStage::Replace { pattern: Pattern::Regex(_), .. });

@@ -1,4 +1,4 @@
-//! What turns pieces into ids, beside the vocabulary.
+//! The models, which turn pieces into ids, and their settings beside the vocabulary.
 
 use serde::Deserialize;
 
@@ -32,10 +32,10 @@ pub enum ModelConfig {
         /// Entries that merges by scores make, and that are taken apart again.
         #[serde(default)]
         unused: Vec<u32>,
-        /// What characters within a piece, but not the first one, have before them in the entries.
+        /// The text that characters within a piece, but not the first one, have before them in the entries.
         #[serde(default)]
         prefix: String,
-        /// What the last character of a piece has behind it in the entries.
+        /// The text that the last character of a piece has behind it in the entries.
         #[serde(default)]
         suffix: String,
     },
@@ -48,7 +48,7 @@ pub enum ModelConfig {
     WordPiece {
         /// The id of a word that is not made of entries.
         unk: Option<u32>,
-        /// What entries begin with that do not begin a word.
+        /// The beginning of entries that do not begin a word.
         prefix: String,
         /// A word of more characters is unknown.
         max_chars: usize,
@@ -59,11 +59,11 @@ pub enum ModelConfig {
     Symbols(SymbolsConfig),
 }
 
-/// What Unigram has beside entries and scores.
+/// The settings of Unigram beside entries and scores.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnigramConfig {
-    /// What unknown characters become.
+    /// The id that unknown characters become.
     pub unk: Option<u32>,
     /// Unknown characters become the entries of their bytes.
     #[serde(default)]
@@ -78,7 +78,7 @@ pub struct UnigramConfig {
     pub user_defined: Vec<u32>,
 }
 
-/// How scores are added.
+/// The arithmetic by which scores are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnigramSums {
@@ -88,13 +88,13 @@ pub enum UnigramSums {
     Float,
 }
 
-/// What a model over words or characters has beside entries.
+/// The settings of a model over words or characters beside entries.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolsConfig {
-    /// What becomes an entry.
+    /// The unit that becomes an entry.
     pub unit: SymbolUnit,
-    /// What unknown text becomes.
+    /// The id that unknown text becomes.
     pub unk: Option<u32>,
     /// Unknown text becomes the entries of its bytes.
     #[serde(default)]
@@ -107,7 +107,7 @@ pub struct SymbolsConfig {
     pub user_defined: Vec<u32>,
 }
 
-/// What becomes an entry.
+/// The unit that becomes an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolUnit {

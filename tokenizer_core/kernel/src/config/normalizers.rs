@@ -22,7 +22,7 @@ pub enum NormalizerStage {
     Lowercase,
     /// Every match becomes `content`.
     Replace {
-        /// What is looked for.
+        /// The pattern to look for.
         pattern: Pattern,
         /// The replacement, taken literally.
         content: String,
@@ -56,7 +56,7 @@ pub enum NormalizerStage {
     SentencePiece(SentencePieceRules),
 }
 
-/// What BERT's normalizer does, in this order.
+/// The steps of BERT's normalizer, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BertRules {

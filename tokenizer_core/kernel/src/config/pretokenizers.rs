@@ -26,7 +26,7 @@ pub enum Behavior {
 pub enum PretokenizerStage {
     /// Cut at the matches of a pattern.
     Split {
-        /// What is looked for.
+        /// The pattern to look for.
         pattern: Pattern,
         /// The treatment of matches.
         behavior: Behavior,
@@ -61,7 +61,7 @@ pub enum PretokenizerStage {
     Metaspace {
         /// The character.
         replacement: char,
-        /// Where it is put before a piece that does not begin with it.
+        /// The pieces that it is put before, if they do not begin with it.
         prepend: Prepend,
         /// Cut before each.
         split: bool,
@@ -73,7 +73,7 @@ pub enum PretokenizerStage {
     },
 }
 
-/// Which pieces of a text something is put before.
+/// The pieces of a text that something is put before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prepend {

@@ -6,7 +6,7 @@ use super::{Decoder, Join, LoadId, TokenBytes, chain, sentencepiece};
 use crate::config::DecoderStage;
 use crate::error::Result;
 
-/// Which it is, is asked once for many ids.
+/// A decoder of any kind. The kind is asked for once for many ids.
 #[derive(Debug)]
 pub enum AnyDecoder {
     /// The bytes of all tokens, joined.

@@ -11,7 +11,7 @@ pub struct Chain {
     stages: Vec<DecodeStage>,
 }
 
-/// What each stage holds back; empty before the first token.
+/// The data that each stage holds back; empty before the first token.
 pub type ChainState = Vec<Held>;
 
 impl Chain {

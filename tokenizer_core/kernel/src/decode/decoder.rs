@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use super::{LoadId, TokenBytes};
 use crate::error::Result;
 
-/// How the tokens of a sequence become its bytes. The sequence may come in parts: however it is cut, the bytes are the
-/// same.
+/// A decoder, which turns the tokens of a sequence into its bytes. The sequence may come in parts: however it is cut,
+/// the bytes are the same.
 pub trait Decoder: Debug + Send + Sync {
-    /// What has to be known of the ids before, and the bytes that later ones may change.
+    /// The necessary information about the ids before, and the bytes that later ones may change.
     type State: Debug + Default + Send;
 
     /// Append the bytes of the next ids, each of which is loaded once, as far as no later id changes them.
@@ -27,7 +27,7 @@ pub trait Decoder: Debug + Send + Sync {
     /// Append what was held back: no id follows.
     ///
     /// # Errors
-    /// What is too much for a stage.
+    /// The error of a stage for which a text is too much.
     fn finish(&self, _state: &mut Self::State, _bytes: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }

@@ -8,10 +8,10 @@ use crate::config::SentencePieceDecoding;
 use crate::error::Result;
 use crate::vocabulary::byte_entry::byte_of;
 
-/// What a space was written as.
+/// The character written for a space.
 const SPACE: &[u8] = "▁".as_bytes();
 
-/// What a byte that is no part of a character becomes.
+/// The replacement of a byte that is no part of a character.
 const INVALID: &[u8] = "\u{FFFD}".as_bytes();
 
 /// The settings, ready to be asked.
@@ -21,7 +21,7 @@ pub struct SentencePiece {
     control: HashSet<u32>,
 }
 
-/// What is known of the tokens before.
+/// The state that the tokens before have left.
 #[derive(Debug, Clone, Default)]
 pub struct SentencePieceState {
     /// There is text, or the first `▁` has been taken off.

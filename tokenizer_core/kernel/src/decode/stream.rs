@@ -3,7 +3,7 @@
 use super::{Decoder, LoadId, TokenBytes};
 use crate::error::Result;
 
-/// What a decoder and its text have to know of the parts so far.
+/// The state of a decoder and of its text after the parts so far.
 #[derive(Debug)]
 pub struct TextStream<D: Decoder> {
     state: D::State,
@@ -80,7 +80,7 @@ impl StreamDecoder {
     }
 }
 
-/// How many bytes at the end are the beginning of a character that more bytes could complete.
+/// Count the bytes at the end that are the beginning of a character that more bytes could complete.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     (1..=longest)
@@ -104,7 +104,7 @@ mod tests {
     struct Words;
 
     impl Decoder for Words {
-        /// Whether a word came before, and the last one, which has not been written.
+        /// True if a word came before; and the last word, which has not been written.
         type State = (bool, Vec<u8>);
 
         fn push(

@@ -1,5 +1,5 @@
-//! How many units (bytes, characters or UTF-16 units) each token moves on in a text, in one byte a token: the span of a
-//! token is then a sum, and the text is not read.
+//! The number of units (bytes, characters or UTF-16 units) that each token moves on in a text, in one byte a token: the
+//! span of a token is then a sum, and the text is not read.
 
 use std::mem::MaybeUninit;
 

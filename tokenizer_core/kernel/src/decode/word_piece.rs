@@ -1,6 +1,6 @@
 //! Tokens of WordPiece: a space before each but the first, unless it goes on with a word.
 
-/// What the cleaning makes of spaces that English has not, one after the other.
+/// The replacements of the cleaning, one after the other, for spaces that English does not have.
 const CLEANED: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),

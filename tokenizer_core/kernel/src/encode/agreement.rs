@@ -1,4 +1,4 @@
-//! Whether added tokens and a vocabulary agree.
+//! The agreement of added tokens and a vocabulary.
 
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ pub(super) fn check(config: &Config, vocabulary: &Vocabulary) -> Result<()> {
 /// normalized literal, unless tokens are bytes.
 ///
 /// # Errors
-/// What is too much for the normalizer.
+/// The error of the normalizer, where a literal is too much for it.
 pub(super) fn decoded_literals(config: &Config, normalizer: &Normalizer) -> Result<Vec<AddedToken>> {
     let mut added = config.added_tokens.clone();
     let is_text = config.model != ModelConfig::ByteBpe;

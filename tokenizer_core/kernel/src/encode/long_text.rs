@@ -51,7 +51,8 @@ impl Pipeline {
         Ok(true)
     }
 
-    /// What sinks that `make` makes for a length take of each of the texts, of which one begins where `text_of` says.
+    /// Encode each of the texts, which begins where `text_of` says, into a sink that `make` makes for its length;
+    /// return the sinks.
     fn encode_each<'t, S: Sink + Send>(
         &self,
         threads: usize,

@@ -65,7 +65,7 @@ pub struct Pipeline {
     added_tokens: AddedTokens,
     normalizer: Normalizer,
     pretokenizer: Pretokenizer,
-    /// What does the work of normalizer and pretokenizer, where one pass can.
+    /// The one pass that does the work of normalizer and pretokenizer, where one can.
     words: Option<Box<Bert<true>>>,
     /// SentencePiece's rules, where they are all that is before the model.
     rules: Option<Box<SentencePiece>>,
@@ -182,7 +182,7 @@ impl Pipeline {
         self.level
     }
 
-    /// Whether a regular expression without a scanner is run on every text; then even a short text may take long.
+    /// Tell whether a regular expression without a scanner is run on every text; then even a short text may take long.
     pub fn has_expressions(&self) -> bool {
         self.has_expressions
     }
@@ -197,7 +197,7 @@ impl Pipeline {
         self.stands_for.as_ref().unwrap_or(&self.tokens)
     }
 
-    /// How ids become text again.
+    /// Return the decoder, which turns ids into text again.
     pub fn decoder(&self) -> &AnyDecoder {
         &self.decoder
     }

@@ -22,10 +22,10 @@ pub struct Segmentation {
     pub score: f64,
 }
 
-/// What is drawn, and the seed of all that is random in it.
+/// The way of drawing, and the seed of all that is random in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Seeded {
-    /// How.
+    /// The way of drawing.
     pub sampling: Sampling,
     /// The seed.
     pub seed: u64,

@@ -15,7 +15,7 @@ use crate::normalize::Rewriter;
 use crate::output::Moved;
 use crate::vocabulary::{Spelling, Vocabulary};
 
-/// What is written for a space.
+/// The character written for a space.
 const MARK: char = '▁';
 
 /// Stages of which text has spaces for spaces.
@@ -23,7 +23,7 @@ const MARK: char = '▁';
 pub(super) struct Spaced {
     pub(super) normalizer: Vec<NormalizerStage>,
     pub(super) pretokenizer: Vec<PretokenizerStage>,
-    /// What is done to each stretch of text between added tokens.
+    /// The rewriting of each stretch of text between added tokens.
     pub(super) start: Start,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Prefix {
     Before,
 }
 
-/// How a stretch of text between added tokens is rewritten.
+/// The rewriting of a stretch of text between added tokens.
 #[derive(Debug)]
 pub(super) struct Start {
     /// Marks in it become spaces.
@@ -198,13 +198,13 @@ fn swapped(entry: &[u8]) -> String {
     String::from_utf8_lossy(entry).chars().map(swap).collect()
 }
 
-/// Whether every space becomes a mark.
+/// Tell whether every space becomes a mark.
 fn writes_mark(stage: &NormalizerStage) -> bool {
     matches!(stage, NormalizerStage::Replace { pattern: Pattern::String(literal), content }
         if literal == " " && content.chars().eq([MARK]))
 }
 
-/// Whether a mark is put before the text.
+/// Tell whether a mark is put before the text.
 fn puts_mark(stage: &NormalizerStage) -> bool {
     matches!(stage, NormalizerStage::Prepend { prefix } if prefix.chars().eq([MARK]))
 }

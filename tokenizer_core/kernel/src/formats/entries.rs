@@ -20,7 +20,7 @@ pub struct Entries<'de, 'a> {
     pub merges: &'a [Parts<'de>],
     /// The path of the object that holds the entries.
     pub vocab_path: &'a str,
-    /// How the entries are written.
+    /// The spelling of the entries.
     pub spelling: Spelling,
     /// The beginning of entries within a word, which is not repeated where two of them are joined.
     pub prefix: &'a str,

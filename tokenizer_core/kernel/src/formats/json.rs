@@ -135,7 +135,7 @@ pub fn utf8(data: &[u8]) -> Result<&str> {
 /// Read one whole document with `seed`, which is given the reader that keeps the path.
 ///
 /// # Errors
-/// What the seed noted, else `invalid_file` with line and column: also trailing data, and nesting deeper than 127.
+/// The seed's error, else `invalid_file` with line and column: also trailing data, and nesting deeper than 127.
 pub fn read<'de, T, F>(text: &'de str, seed: F) -> Result<T>
 where
     F: FnOnce(

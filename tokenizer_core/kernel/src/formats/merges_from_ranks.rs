@@ -4,7 +4,7 @@
 //! last one when the token's own bytes are merged alone, because what happens inside its bytes does not depend on what
 //! is outside. A token that its own bytes never become has no merge, and is found only as a whole piece.
 //!
-//! Where every token is made of earlier ones, that pair is the only cut of the token into halves that stay side by side
+//! If every token is made of earlier ones, that pair is the only cut of the token into halves that stay side by side
 //! until they merge (`split_table`). So that cut is looked for first. A token without one is merged alone; if that
 //! makes it out of later tokens, all tokens are merged alone.
 

@@ -19,9 +19,9 @@ pub enum Value<'a> {
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     bytes: &'a [u8],
-    /// Where the next field begins in `bytes`.
+    /// The start of the next field in `bytes`.
     at: usize,
-    /// Where the message begins in the file.
+    /// The start of the message in the file.
     offset: usize,
 }
 
@@ -30,9 +30,9 @@ pub struct Fields<'a> {
 pub struct Field<'a> {
     /// Its number in the schema.
     pub number: u32,
-    /// What it holds.
+    /// The value of the field.
     pub value: Value<'a>,
-    /// Where its value ends in the file, less its length: the place of a nested message.
+    /// The end of its value in the file, less its length: the place of a nested message.
     pub offset: usize,
 }
 

@@ -14,7 +14,7 @@ use crate::vocabulary::{MAX_IDS, Vocabulary};
 /// The length at which SentencePiece refuses a piece.
 const MAX_PIECE: usize = 8000;
 
-/// What a piece is for.
+/// The purpose of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Normal,
@@ -25,7 +25,7 @@ enum Kind {
     Byte,
 }
 
-/// How pieces are made of text.
+/// The method by which pieces are made of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ModelType {

@@ -58,7 +58,7 @@ fn missing(field: &str) -> Error {
     Error::new(Code::InvalidFile, format!("the file has no {field} as its model.type has")).at_field(field)
 }
 
-/// Whether text is written in the byte alphabet as the last step before it comes to the model. Where it is written so
+/// Tell whether text is written in the byte alphabet as the last step before it comes to the model. If it is written so
 /// earlier, the stages behind see that alphabet, and entries are texts in it.
 fn is_byte_level(document: &Map<String, Value>) -> bool {
     let kinds = |key: &str, list: &str| document.get(key).map_or_else(Vec::new, |stage| kinds(stage, list));
@@ -77,12 +77,12 @@ fn kinds<'v>(stage: &'v Value, list: &str) -> Vec<&'v str> {
     }
 }
 
-/// Whether entries begin or end with what says where in a word they stand.
+/// Tell whether entries begin or end with a mark of their position in a word.
 fn has_affixes(model: &Map<String, Value>) -> bool {
     ["continuing_subword_prefix", "end_of_word_suffix"].iter().any(|key| !affix(model, key).is_empty())
 }
 
-/// What surrounds entries in a word, or nothing.
+/// Return the affix that surrounds entries in a word, or nothing.
 fn affix<'v>(model: &'v Map<String, Value>, key: &str) -> &'v str {
     model.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ const MAX_NUMBER: usize = 300;
 pub struct Objects<'a> {
     /// Its bytes.
     pub json: &'a str,
-    /// Where each object ends in them.
+    /// The end of each object in them.
     pub ends: Vec<usize>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Objects<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Whether the list that comes next begins with another list.
+    /// Tell whether the list that comes next begins with another list.
     pub fn is_nested(&mut self) -> bool {
         let start = self.at;
         let nested = self.take(b'[') && self.peek() == Some(b'[');

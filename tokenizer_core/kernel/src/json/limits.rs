@@ -1,4 +1,4 @@
-//! What of JSON is refused wherever it is read: the limits of the parser of bodies, for lines of a corpus too.
+//! The JSON that is refused wherever it is read: the limits of the parser of bodies, for lines of a corpus too.
 
 /// Values within one another; the outermost counts.
 const MAX_LEVELS: usize = 201;
@@ -6,7 +6,7 @@ const MAX_LEVELS: usize = 201;
 /// Of the whole part of a number.
 const MAX_DIGITS: usize = 4300;
 
-/// Where a limit is exceeded, and which. What is no JSON may pass.
+/// Find where a limit is exceeded, and which. Text that is no JSON may pass.
 pub fn exceeded(json: &[u8]) -> Option<(usize, String)> {
     if !may_exceed(json) {
         return None;
@@ -63,7 +63,7 @@ fn string_length(json: &[u8]) -> usize {
     json.len()
 }
 
-/// Whether digits behind this are the whole part of a number: not its fraction, and not its exponent.
+/// Tell whether digits behind this are the whole part of a number: not its fraction, and not its exponent.
 fn begins_number(before: &[u8]) -> bool {
     !matches!(before, [.., b'.' | b'e' | b'E' | b'+'] | [.., b'e' | b'E', b'-'])
 }

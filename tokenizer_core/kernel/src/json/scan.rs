@@ -25,7 +25,7 @@ pub enum Place {
 pub struct Skipped<'a> {
     /// Its bytes; they are JSON only if somebody reads them as such.
     pub json: &'a str,
-    /// How many values stand in it, if it is JSON.
+    /// The number of values in it, if it is JSON.
     pub items: usize,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Scanner<'a> {
         Self { body, at: 0, unescaped: Vec::new() }
     }
 
-    /// How much is taken, in bytes.
+    /// The bytes that are taken.
     pub fn place(&self) -> usize {
         self.at
     }

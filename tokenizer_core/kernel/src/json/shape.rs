@@ -1,8 +1,8 @@
-//! How many values a body holds, without reading them: what parsing it will take is bounded by that.
+//! The number of values in a body, counted without reading them: it bounds the work of parsing.
 
 use super::special::plain_run;
 
-/// What stands outside the strings of a body. It need not be JSON.
+/// The structure of a body outside its strings. It need not be JSON.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Commas.
@@ -15,7 +15,7 @@ pub struct Shape {
     pub fields: usize,
     /// Strings, keys too.
     pub strings: usize,
-    /// How deep lists and objects stand in one another.
+    /// The depth of lists and objects in one another.
     pub depth: usize,
 }
 
@@ -46,7 +46,7 @@ impl Shape {
     }
 }
 
-/// Where a string ends of which the first mark is taken, or the body does.
+/// Find the end of the string whose first mark is taken, or the end of the body.
 fn behind_string(body: &[u8], mut at: usize) -> usize {
     while let Some(rest) = body.get(at..).filter(|rest| !rest.is_empty()) {
         at += plain_run(rest);

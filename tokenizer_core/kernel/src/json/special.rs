@@ -3,7 +3,7 @@
 use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
 use crate::simd::level::Portable;
 
-/// Whether a byte is a quotation mark, a backslash or a control character.
+/// Tell whether a byte is a quotation mark, a backslash or a control character.
 pub(crate) fn is_special(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }

@@ -5,7 +5,7 @@ use crate::capacity::reserve;
 use crate::simd::byte_vector::WINDOW;
 use crate::simd::words::bytes_at;
 
-/// What is looked at together: a window, and after it another for an escape or a copy that begins in the first.
+/// The bytes looked at together: a window, and after it another for an escape or a copy that begins in the first.
 type Windows = [u8; 2 * WINDOW];
 
 /// The highest value of a digit.
@@ -24,7 +24,7 @@ static HEXADECIMAL: [u8; 256] = {
     digits
 };
 
-/// What a backslash and a byte stand for, by the byte and the other way round; zero is nothing.
+/// The meaning of a backslash and a byte, by the byte and the other way round; zero is nothing.
 const ESCAPES: [(u8, u8); 7] =
     [(b'"', b'"'), (b'\\', b'\\'), (b'b', 0x8), (b'f', 0xC), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
 static ESCAPED: [u8; 256] = {

@@ -23,7 +23,7 @@ impl BytePieces {
         Self(ids)
     }
 
-    /// Whether each byte has an entry.
+    /// Tell whether each byte has an entry.
     pub fn cover(&self, bytes: &[u8]) -> bool {
         bytes.iter().all(|byte| self.0[usize::from(*byte)] != NONE)
     }

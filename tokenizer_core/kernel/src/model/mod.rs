@@ -1,4 +1,4 @@
-//! What turns pieces into ids: the one stage that differs from family to family.
+//! Models, which turn pieces into ids: the one stage that differs from family to family.
 //!
 //! A model sees pieces that a cache missed, many at a time and hardly any twice. It knows no cache, no thread and no
 //! output, and what is above it knows no model.
@@ -41,9 +41,9 @@ use crate::vocabulary::{Spelling, Vocabulary};
 pub struct Piece {
     /// Its bytes, if there are at most [`KEY_LIMIT`].
     pub key: Key,
-    /// Where it begins.
+    /// Its start.
     pub start: u32,
-    /// Where it ends.
+    /// Its end.
     pub end: u32,
     /// It is a part that [`Model::cut`] made, and not all that the pretokenizer gave.
     pub part: bool,
@@ -56,7 +56,7 @@ impl Piece {
         self.start as usize..self.end as usize
     }
 
-    /// How many bytes it has.
+    /// Return its length in bytes.
     #[inline(always)]
     pub fn length(&self) -> usize {
         (self.end - self.start) as usize
@@ -82,8 +82,8 @@ impl From<Uncovered> for Error {
 
 /// One family of tokenizers: pieces in, ids out. The same piece always has the same ids.
 pub trait Model: Debug + Send + Sync {
-    /// Whether the bytes of a piece's tokens, joined, are those of the piece: then offsets are sums, and ids are all
-    /// that a piece needs. Otherwise each id is given with the bytes of the piece that it stands for.
+    /// True if the bytes of a piece's tokens, joined, are those of the piece: then offsets are sums, and ids are all
+    /// that a piece needs. Otherwise each id is given with the bytes of the piece that it covers.
     const TILES: bool;
 
     /// Give `out` the tokens of each piece of `text`, at least one, in any order of pieces: [ids](PieceIds::give) if

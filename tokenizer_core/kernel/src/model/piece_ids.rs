@@ -10,7 +10,7 @@ use crate::capacity::reserve;
 pub struct Token {
     /// The id.
     pub id: u32,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u32,
 }
 
@@ -67,7 +67,7 @@ impl PieceIds {
         [start, self.words.len() as u32]
     }
 
-    /// Where the words of a piece are.
+    /// Return the start and the end of the words of a piece.
     #[inline(always)]
     pub(crate) fn of(&self, piece: usize) -> [u32; 2] {
         self.pieces[piece]

@@ -9,7 +9,7 @@ use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::config::{SymbolUnit, SymbolsConfig};
 use crate::vocabulary::Vocabulary;
 
-/// What a word begins with.
+/// The mark at the beginning of a word.
 const SPACE: &str = "▁";
 
 /// The entries by their bytes.

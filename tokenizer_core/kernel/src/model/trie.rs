@@ -26,7 +26,7 @@ impl TrieUnit {
         Self(NONE << 8 | u64::from(label))
     }
 
-    /// Whether `byte` leads here from the base that was asked.
+    /// Tell whether `byte` leads here from the base that was asked.
     #[inline(always)]
     fn is_at(self, byte: u8) -> bool {
         self.0 & (FREE | 0xFF) == u64::from(byte)

@@ -15,9 +15,9 @@ const MAX_ENTRY: usize = 4096;
 /// The compiled model.
 #[derive(Debug)]
 pub struct WordPiece {
-    /// What a word may begin with.
+    /// The entries that a word may begin with.
     first: Trie,
-    /// What may go on, without the prefix.
+    /// The entries that may follow, without the prefix.
     later: Trie,
     unk: Option<u32>,
     max_chars: usize,

@@ -20,7 +20,7 @@ use crate::unicode::utf8::decode;
 pub(crate) struct Bert<const CUT: bool> {
     rules: BertRules,
     table: &'static ClassTable<u16>,
-    /// What most of those become that are decomposed or put into lower case.
+    /// The results for most characters that are decomposed or put into lower case.
     simple: &'static ClassTable<u32>,
     /// Characters without any of these bits are copied.
     touched: u16,
@@ -132,7 +132,7 @@ impl<const CUT: bool> Bert<CUT> {
         (at, 0, 0)
     }
 
-    /// Whether the cleaning takes a character away or makes it a space.
+    /// Tell whether the cleaning takes a character away or makes it a space.
     fn is_cleaned(&self, bits: u16) -> bool {
         self.rules.clean_text && bits & (CONTROL | WHITE) != 0
     }

@@ -24,7 +24,7 @@ pub(super) struct Charsmap {
 struct CharsmapUnit(u32);
 
 impl CharsmapUnit {
-    /// Whether a key ends here; then the unit at the offset has its value.
+    /// Tell whether a key ends here; then the unit at the offset has its value.
     fn ends_key(self) -> bool {
         self.0 >> 8 & 1 == 1
     }
@@ -94,7 +94,7 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// Whether no way through the trie is longer than [`MAX_KEY`]. Ways may meet: equal ends of keys share their nodes.
+    /// Tell whether no path through the trie exceeds [`MAX_KEY`]. Paths may meet: equal ends of keys share their nodes.
     fn has_short_keys(&self) -> bool {
         // By node: how long its longest way is; none for a node on the way at hand.
         let mut heights: Vec<Option<usize>> = vec![None; self.units.len()];
@@ -150,7 +150,7 @@ impl Charsmap {
         shortest.map(|value| self.text(value))
     }
 
-    /// Whether a key begins with these bytes, none of them 0.
+    /// Tell whether a key begins with these bytes, none of them 0.
     pub(super) fn has_key_from(&self, bytes: &[u8]) -> bool {
         let mut node = 0;
         bytes.iter().all(|byte| {
@@ -159,7 +159,7 @@ impl Charsmap {
         })
     }
 
-    /// Whether no key begins with this byte of ASCII and ends there, or goes on in ASCII.
+    /// Tell whether no key begins with this byte of ASCII and ends there, or goes on in ASCII.
     pub(super) fn keeps_before_ascii(&self, byte: u8) -> bool {
         let node = self.units[0].offset() ^ usize::from(byte);
         if byte == 0 || self.units[node].label() != u32::from(byte) {

@@ -166,7 +166,7 @@ impl FormRewrite {
 }
 
 impl Form {
-    /// Whether the form leaves the character alone, and it neither composes nor changes places with those before it.
+    /// Tell whether the form keeps the character, and it neither composes nor changes places with those before it.
     fn is_stable(self, character: char) -> bool {
         let check = match self {
             Self::Nfc => is_nfc_quick(std::iter::once(character)),

@@ -77,7 +77,7 @@ impl Normalizer {
         Ok(Self { stages: stages.iter().enumerate().map(compile).collect::<Result<_>>()? })
     }
 
-    /// Whether there is no rewrite at all.
+    /// Tell whether there is no rewrite at all.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
     }

@@ -14,7 +14,7 @@ const LONGEST: usize = 5;
 #[derive(Debug)]
 pub(super) struct Precompiled {
     map: Charsmap,
-    /// Whether a character of ASCII alone is left as it is.
+    /// By character of ASCII: true if it is left as it is when it stands alone.
     keeps: [bool; 128],
 }
 
@@ -62,7 +62,7 @@ impl Precompiled {
         rewriter.finish()
     }
 
-    /// How many characters of ASCII are clusters by themselves and left as they are.
+    /// Count the characters of ASCII that are clusters by themselves and left as they are.
     fn plain_run(&self, bytes: &[u8]) -> usize {
         let keeps = |byte: &u8| *byte != b'\r' && self.keeps.get(usize::from(*byte)).is_some_and(|keeps| *keeps);
         let run = bytes.iter().position(|byte| !keeps(byte)).unwrap_or(bytes.len());

@@ -68,7 +68,7 @@ impl<'s> Rewriter<'s> {
         self.text.len()
     }
 
-    /// How long the rewritten text is up to here.
+    /// Return the length of the rewritten text up to here.
     pub(crate) fn position(&self) -> usize {
         self.text.len() + (self.at - self.written)
     }

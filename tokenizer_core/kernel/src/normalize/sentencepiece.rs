@@ -13,7 +13,7 @@ use crate::unicode::utf8::decode;
 /// Characters for which it is known whether they are plain.
 const PLANE: usize = 1 << 16;
 
-/// What stands for a space.
+/// The replacement of a space.
 const ESCAPED: &str = "▁";
 
 /// The rules of a model, compiled.
@@ -21,14 +21,14 @@ const ESCAPED: &str = "▁";
 pub(crate) struct SentencePiece {
     charsmap: Option<Charsmap>,
     symbols: UserSymbols,
-    /// What a space becomes.
+    /// The text that a space becomes.
     space: &'static str,
     prefix: bool,
     suffix: bool,
     folds: bool,
-    /// Whether a byte of ASCII before another one is neither rewritten nor the beginning of a symbol, nor a space.
+    /// By byte of ASCII: true if, before another one, it is neither rewritten nor the start of a symbol, nor a space.
     plain: [bool; 128],
-    /// Whether a space before a byte of ASCII is neither.
+    /// True if a space before a byte of ASCII is neither rewritten nor the start of a symbol.
     plain_space: bool,
     /// By character beyond ASCII: whether no rule and no symbol begins with it, nor has it in the middle.
     others: Vec<u64>,
@@ -167,7 +167,7 @@ impl SentencePiece {
         }
     }
 
-    /// How many bytes stay as they are, whatever follows.
+    /// Count the bytes that stay as they are, whatever follows.
     #[inline]
     fn plain_run(&self, bytes: &[u8]) -> usize {
         let mut at = 0;
@@ -192,13 +192,13 @@ impl SentencePiece {
         }
     }
 
-    /// Whether the text begins with a space that no rule rewrites with what follows.
+    /// Tell whether the text begins with a space that no rule rewrites with what follows.
     #[inline]
     fn is_plain_space(&self, bytes: &[u8]) -> bool {
         self.plain_space && bytes[0] == b' ' && bytes.get(1).is_none_or(u8::is_ascii)
     }
 
-    /// What the text begins with, as one unit: its length, and what it becomes.
+    /// Return the first unit of the text: its length, and its replacement.
     #[inline]
     fn next<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
         if let Some(length) = self.symbols.longest(text) {

@@ -22,7 +22,7 @@ pub(crate) trait Trace {
     }
     /// Forget what is behind the first `len` bytes.
     fn truncate(&mut self, len: usize);
-    /// Where in the source the last bytes came from, their end.
+    /// Return the end, in the source, of the bytes that the last bytes came from.
     fn end(&self) -> usize;
 }
 
@@ -55,12 +55,12 @@ impl Trace for () {
     }
 }
 
-/// What the pass writes.
+/// The output of the pass.
 #[derive(Debug, Default)]
 pub(crate) struct Written<T> {
     /// The text; if it is cut, without what lies between the pieces.
     pub(crate) text: String,
-    /// Where the pieces end, if it is cut.
+    /// The ends of the pieces, if it is cut.
     pub(crate) ends: Vec<u32>,
     pub(crate) trace: T,
 }

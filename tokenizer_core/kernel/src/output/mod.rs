@@ -19,7 +19,7 @@ pub struct Stretch<'a> {
     pub(crate) alignment: Option<&'a Alignment>,
     /// The beginning of the stretch in the normalizer's text.
     pub(crate) inner: usize,
-    /// What stands before it, or was rewritten in it.
+    /// The bytes that were put before it, or the rewrite in it.
     pub(crate) spaced: Option<&'a Moved>,
 }
 
@@ -72,10 +72,10 @@ pub trait Sink {
     /// One id that stands for the bytes `source` of the caller's text; empty for ids that stand for no text.
     fn added(&mut self, id: u32, source: Range<usize>);
 
-    /// Whether the sink is given only [the number](Self::counted) of ids and not the ids of pieces.
+    /// True if the sink is given only [the number](Self::counted) of ids and not the ids of pieces.
     const COUNTS: bool = false;
 
-    /// Whether the sink asks the stretches for places.
+    /// True if the sink asks the stretches for places.
     const SPANS: bool = false;
 
     /// The ids of the next pieces.

@@ -24,15 +24,15 @@ pub struct Offsets<'a> {
     /// Bytes if the text is ASCII.
     unit: Unit,
     widths: TokenWidths<'a>,
-    /// Where the last token ended, in bytes and in units: a border of characters, except for `units` between the ids of
+    /// The end of the last token, in bytes and in units: a border of characters, except for `units` between the ids of
     /// a stretch.
     position: usize,
     units: u32,
     /// Units of the last character that began.
     open: u32,
-    /// Whether the text of this stretch is the caller's, which tokens that tile it tile as well.
+    /// True if the text of this stretch is the caller's, which tokens that tile it tile as well.
     is_tiling: bool,
-    /// How many bytes of the stretch each of its ids stands for, where the bytes of the token do not say it.
+    /// The number of bytes of the stretch that each of its ids covers, where the bytes of the token do not say it.
     lengths: Vec<u32>,
     /// Made when a place is first looked up.
     index: Option<UnitIndex<'a>>,

@@ -1,4 +1,4 @@
-//! How many code points or UTF-16 units come before any byte of a text, by one lookup: a bit for each unit, and the
+//! The number of code points or UTF-16 units before any byte of a text, by one lookup: a bit for each unit, and the
 //! number of bits before each word, as in succinct data structures.
 
 /// Bytes for each word of bits.

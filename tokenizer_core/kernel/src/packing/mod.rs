@@ -12,12 +12,12 @@ use rooms::Rooms;
 /// The most tokens of a pack: a few arrays have an entry for each.
 pub const LONGEST: u32 = 1 << 24;
 
-/// Which rows stand in which pack.
+/// The assignment of rows to packs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Packs {
     /// The rows of all packs, one pack after the other; those of one pack in their order.
     pub rows: Vec<u32>,
-    /// Where each pack begins in `rows`, and the end; packs are in the order of their first rows.
+    /// The start of each pack in `rows`, and the end; packs are in the order of their first rows.
     pub offsets: Vec<u64>,
 }
 

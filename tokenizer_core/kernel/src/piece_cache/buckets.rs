@@ -34,7 +34,7 @@ pub(crate) struct Bucket {
 const _: () = assert!(size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, ids) == 0);
 
 impl Bucket {
-    /// How many ids the piece in the first or the second half has; 0 if they are stored in the `LongCache`.
+    /// Return the number of ids of the piece in the first or the second half; 0 if they are stored in the `LongCache`.
     #[inline(always)]
     pub(super) fn count(&self, half: usize) -> usize {
         (self.ids[half][0] >> COUNT_SHIFT) as usize
@@ -47,7 +47,7 @@ impl Bucket {
         IdChunk { ids: [first & ID, b, c, d, e, f, g, h], count: first >> COUNT_SHIFT }
     }
 
-    /// Where the ids of the piece in the first or the second half are stored, if they are not here.
+    /// Return the handle of the ids of the piece in the first or the second half, if they are not here.
     #[inline(always)]
     pub(super) fn stored(&self, half: usize) -> Option<StoredIds> {
         let [start, _, count, generation] = self.ids[half];
@@ -79,7 +79,7 @@ pub(super) const GROUP: usize = 4;
 pub struct Buckets {
     /// Those of short pieces, then those of wide ones.
     buckets: Table<Bucket>,
-    /// How many bits the places of each kind have, in buckets.
+    /// The number of bits of the places of each kind, in buckets.
     pub(super) short_bits: u32,
     pub(super) wide_bits: u32,
 }

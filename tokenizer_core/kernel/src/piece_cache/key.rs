@@ -13,7 +13,7 @@ pub const WIDE_LIMIT: usize = 31;
 #[repr(transparent)]
 pub struct Key(pub(super) u128);
 
-/// How far the highest byte is shifted.
+/// The shift of the highest byte.
 const LENGTH_SHIFT: u32 = 120;
 /// A bit of the byte above the text: the piece is a part.
 pub(crate) const PART_BIT: u32 = 4;
@@ -51,7 +51,7 @@ impl Key {
         Self(word)
     }
 
-    /// Whether a whole piece can have it.
+    /// Tell whether a whole piece can have it.
     #[inline(always)]
     pub(crate) fn is_short(self) -> bool {
         (1..=KEY_LIMIT as u128).contains(&(self.0 >> LENGTH_SHIFT))
@@ -149,7 +149,7 @@ impl WideKey {
     }
 }
 
-/// What the low and the high half of a key are multiplied by.
+/// The factors of the low and the high half of a key.
 pub(crate) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// A hash whose upper bits are well mixed.

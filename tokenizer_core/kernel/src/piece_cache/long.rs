@@ -42,7 +42,7 @@ pub struct LongHash {
 pub struct StoredIds {
     pub(super) start: u32,
     pub(super) count: u32,
-    /// How often the cache had been emptied.
+    /// The number of times that the cache had been emptied.
     pub(super) generation: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct LongCache {
     bytes: Vec<u8>,
     ids: Vec<u32>,
     arena_limit: usize,
-    /// How often the cache has been emptied.
+    /// The number of times that the cache has been emptied.
     generation: u32,
 }
 
@@ -153,7 +153,7 @@ impl LongCache {
         (stored.generation == self.generation).then(|| start..start + stored.count as usize)
     }
 
-    /// Whether `bytes` bytes and `ids` ids can be added without emptying the cache.
+    /// Tell whether `bytes` bytes and `ids` ids can be added without emptying the cache.
     #[inline]
     pub fn has_room(&self, bytes: usize, ids: usize) -> bool {
         self.bytes.len() + bytes <= self.arena_limit && (self.ids.len() + ids) * 4 <= self.arena_limit * 2
@@ -182,7 +182,7 @@ fn hash(piece: &[u8]) -> u64 {
     (hash ^ hash >> 32).wrapping_mul(MULTIPLIERS[0])
 }
 
-/// Whether two pieces of the same length are equal. Most are short, and `memcmp` would be a call.
+/// Tell whether two pieces of the same length are equal. Most are short, and `memcmp` would be a call.
 #[inline]
 fn equal(left: &[u8], right: &[u8]) -> bool {
     let ((chunks, _), (others, _)) = (left.as_chunks::<32>(), right.as_chunks::<32>());

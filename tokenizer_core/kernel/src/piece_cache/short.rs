@@ -8,7 +8,7 @@ use super::key::Key;
 use super::long::StoredIds;
 
 impl Bucket {
-    /// Whether there is no room, not even for a piece of one id.
+    /// Tell whether there is no room, not even for a piece of one id.
     #[inline]
     fn is_full(&self) -> bool {
         self.count(0) > HALF || self.keys[1] != 0
@@ -74,7 +74,7 @@ impl Buckets {
         bucket.stored(bucket.keys.iter().position(|other| *other == key.0)?)
     }
 
-    /// Whether the bucket at a place is empty.
+    /// Tell whether the bucket at a place is empty.
     pub fn is_free(&self, place: usize) -> bool {
         self.bucket(place).keys[0] == 0
     }

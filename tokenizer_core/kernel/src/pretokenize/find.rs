@@ -1,4 +1,4 @@
-//! What a split looks for, and its matches one after the other.
+//! The pattern that a split looks for, and its matches one after the other.
 
 use super::char_runs::{peek, run};
 use super::scanner::Scanner;
@@ -22,7 +22,7 @@ pub(super) enum Finder {
     Punctuation(&'static ClassTable<u16>),
 }
 
-/// Where the next search begins.
+/// The start of the next search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     from: usize,

@@ -80,8 +80,8 @@ impl Pretokenizer {
         if self.recut.is_empty() { Ok(None) } else { recut::run(&self.recut, text, begins_text, steps).map(Some) }
     }
 
-    /// Whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter, even
-    /// if the text ends there: true of each scanner alone.
+    /// Tell whether, in any text, a piece ends at every newline between a visible ASCII character and an ASCII letter,
+    /// even if the text ends there: true of each scanner alone.
     pub fn cuts_behind_newlines(&self) -> bool {
         self.scanner().is_some()
     }
@@ -116,7 +116,7 @@ impl Pretokenizer {
 #[derive(Debug)]
 pub struct Pieces<'t> {
     text: &'t str,
-    /// Where the last given piece ended.
+    /// The end of the last given piece.
     at: usize,
     cut: Cut<'t>,
 }

@@ -19,7 +19,7 @@ const TOGETHER: usize = 160;
 pub struct Recut {
     /// The pieces, joined.
     pub text: String,
-    /// Where each ends; none is empty.
+    /// The end of each piece; none is empty.
     pub ends: Vec<u32>,
     /// From the bytes of the pieces to those of the stretch.
     pub alignment: Alignment,

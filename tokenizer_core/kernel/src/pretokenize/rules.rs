@@ -9,7 +9,7 @@
 //!
 //! Each of them covers any text: every character begins a match.
 
-/// Where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` and `'d` are looked for, and in which case.
+/// The places where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` and `'d` are looked for, and their case.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Contraction {
     /// Pieces of their own, in lower case.
@@ -20,7 +20,7 @@ pub(crate) enum Contraction {
     Suffix,
 }
 
-/// What distinguishes the patterns of the family.
+/// The differences between the patterns of the family.
 pub(crate) trait PatternRules {
     const CONTRACTION: Contraction;
     /// Any one character but a letter, a number or a newline may lead a word; else only a space, which may lead a

@@ -15,15 +15,15 @@ pub(super) struct Split {
     invert: bool,
 }
 
-/// How far a stage has come in the piece it cuts. Positions are counted from the start of that piece.
+/// The progress of a stage in the piece it cuts. Positions are counted from the start of that piece.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     search: Search,
-    /// Whether the last segment was a match.
+    /// True if the last segment was a match.
     last: Option<bool>,
-    /// Where the last segment ended.
+    /// The end of the last segment.
     at: usize,
-    /// Where the last piece ended.
+    /// The end of the last piece.
     cut: usize,
 }
 
@@ -110,7 +110,7 @@ impl Split {
         Ok(())
     }
 
-    /// Whether two neighbouring segments, matches or gaps, are in two pieces.
+    /// Tell whether two neighbouring segments, matches or gaps, are in two pieces.
     fn cuts(&self, left: bool, right: bool) -> bool {
         match self.behavior {
             Behavior::Removed | Behavior::Isolated => true,

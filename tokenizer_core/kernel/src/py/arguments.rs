@@ -19,7 +19,7 @@ pub fn text<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Py
     })
 }
 
-/// What to do instead of an option that other libraries have.
+/// The advice in place of an option that other libraries have.
 const ELSEWHERE: [(&str, &[&str]); 5] = [
     (
         "use encode_pair(text, None, max_length=...), or cut and pad the rows of encode_batch with shape_rows",

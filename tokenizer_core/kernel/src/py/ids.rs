@@ -146,7 +146,7 @@ fn unusual(item: &Bound<'_, PyAny>, index: usize, tokens: &TokenBytes) -> PyResu
     if id < tokens.id_limit() { Ok(id) } else { Err(unknown(&id.to_string())) }
 }
 
-/// Whether it is a memory view of bytes, which are not ids although each is an integer, or one with more dimensions.
+/// Tell whether it is a memory view of bytes, which are not ids though each is an integer, or one with more dimensions.
 fn is_bytes_or_table(ids: &Bound<'_, PyAny>) -> bool {
     // A view that was released has neither.
     let has = |name: &str| ids.getattr(name).and_then(|size| size.extract::<usize>()).ok();

@@ -93,7 +93,7 @@ impl PyResponder {
     }
 }
 
-/// What a body that names a tokenizer by another name than `reference` comes to.
+/// Return the outcome of a body that names a tokenizer by another name than `reference`.
 pub fn other_tokenizer(tokenizer: Option<&str>, reference: Option<&str>) -> Option<Outcome> {
     tokenizer.filter(|name| Some(*name) != reference).map(|name| Outcome::OtherTokenizer(name.to_owned()))
 }

@@ -11,7 +11,7 @@ use crate::model::sampling::Sampling;
 /// `dropout`, `alpha`, `nbest` and `seed`.
 pub type Options<'a, 'py> = [Option<&'a Bound<'py, PyAny>>; 4];
 
-/// What is asked for, if anything is.
+/// Read the sampling that is asked for, if any is.
 #[inline]
 pub fn read(py: Python<'_>, options: Options<'_, '_>) -> PyResult<Option<Seeded>> {
     if options.iter().all(Option::is_none) { Ok(None) } else { read_given(py, options) }

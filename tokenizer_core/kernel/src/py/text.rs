@@ -60,7 +60,7 @@ pub struct Texts<'a> {
 
 enum Row<'a> {
     Kept(&'a str),
-    /// Where it lies in what was made.
+    /// Its position in the text that was made.
     Made(Range<usize>),
 }
 
@@ -95,7 +95,7 @@ pub fn all<'a>(texts: &'a [Bound<'_, PyString>], level: SimdLevel) -> PyResult<T
     Ok(Texts { made, rows })
 }
 
-/// Whether it is long enough, and not ASCII.
+/// Tell whether it is long enough, and not ASCII.
 #[inline]
 fn is_wide(text: &Bound<'_, PyString>) -> bool {
     length(text) >= LEAST && !is_ascii(text)
@@ -189,8 +189,8 @@ fn append_block(text: &Bound<'_, PyString>, utf8: &mut Utf8) -> Option<()> {
     utf8.push(unsafe { std::slice::from_raw_parts(block.as_ptr().cast(), length(text)) })
 }
 
-/// Whether the last string that was asked about is this one, as far as can be told by where it lies, its length and a
-/// few characters.
+/// Tell whether the last string that was asked about is this one, as far as its address, its length and a few
+/// characters show.
 fn comes_again(text: &Bound<'_, PyString>) -> bool {
     static LAST: AtomicU64 = AtomicU64::new(0);
     /// Characters of the text for each that is looked at, and the most of these.
@@ -209,7 +209,7 @@ fn comes_again(text: &Bound<'_, PyString>) -> bool {
     LAST.swap(mark, Relaxed) == mark
 }
 
-/// Whether all is ASCII, which a string knows of itself; true where it cannot be asked.
+/// Tell whether all is ASCII, which a string knows of itself; true where it cannot be asked.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     // `OnceBox` and not `OnceLock`: after a fork, a thread that was making the value may not exist, and nobody must
@@ -224,7 +224,7 @@ fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     }
 }
 
-/// What `str.isascii` is in C: looking the method up takes ten times as long as calling it.
+/// Return the C function of `str.isascii`: looking the method up takes ten times as long as calling it.
 #[cold]
 fn is_ascii_method(py: Python<'_>) -> Option<ffi::PyCFunction> {
     let method = PyString::new(py, "").getattr("isascii").ok()?;

@@ -162,7 +162,7 @@ impl FirstSet {
         if self.empty { Self { empty: other.empty, ..self.or(other) } } else { self }
     }
 
-    /// Whether a match may begin at `at`.
+    /// Tell whether a match may begin at `at`.
     #[inline]
     pub(super) fn admits(&self, text: &[u8], at: usize) -> bool {
         self.empty

@@ -369,7 +369,7 @@ impl Compiler {
 /// The characters of `\R` besides `\r\n`.
 const NEWLINES: &str = r"[\n\x0B\x0C\r\x{85}\x{2028}\x{2029}]";
 
-/// Whether the expression looks at what is around it.
+/// Tell whether the expression looks at the text around it.
 fn is_conditional(expression: &Expr) -> bool {
     matches!(expression, Expr::Assertion(_) | Expr::LookAround(..) | Expr::Backref { .. })
 }
@@ -378,7 +378,7 @@ fn too_large() -> String {
     format!("it is too large: repetitions are written out, into no more than {MAX_INSTRUCTIONS} steps")
 }
 
-/// Whether the expression looks ahead, other than for the end of a line or of a word.
+/// Tell whether the expression looks ahead, other than for the end of a line or of a word.
 fn is_ahead(expression: &Expr) -> bool {
     matches!(
         expression,

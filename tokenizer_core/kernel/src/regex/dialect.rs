@@ -86,19 +86,19 @@ fn escape(rest: &str) -> Result<usize, &'static str> {
     }
 }
 
-/// Whether `digits` begin with two that are a byte beyond ASCII.
+/// Tell whether `digits` begin with two that are a byte beyond ASCII.
 fn is_high_byte(digits: &str) -> bool {
     matches!(digits.as_bytes(), [b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', low, ..] if low.is_ascii_hexdigit())
 }
 
-/// Whether `braces` are those of `\p{Graph}` or `\p{Print}`, with any signs that no engine looks at between.
+/// Tell whether `braces` are those of `\p{Graph}` or `\p{Print}`, with any signs that no engine looks at between.
 fn is_visible(braces: &str) -> bool {
     let name = braces.split('}').next().unwrap_or_default();
     let name: String = name.chars().filter(char::is_ascii_alphabetic).collect();
     ["graph", "print"].into_iter().any(|visible| name.eq_ignore_ascii_case(visible))
 }
 
-/// Whether `rest` begins like `{2}?`.
+/// Tell whether `rest` begins like `{2}?`.
 fn is_optional_count(rest: &str) -> bool {
     let count = rest.strip_prefix('{').and_then(|count| count.split_once("}?"));
     count.is_some_and(|(count, _)| !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit()))
@@ -111,7 +111,7 @@ fn flags(rest: &str) -> Option<&str> {
     flags[end..].starts_with([')', ':']).then(|| &flags[..end]).filter(|flags| !flags.is_empty())
 }
 
-/// Whether `rest` begins like `[:alpha:]`, which is a class only inside another, there of all Unicode.
+/// Tell whether `rest` begins like `[:alpha:]`, which is a class only inside another, there of all Unicode.
 fn is_posix_bracket(rest: &str) -> bool {
     let name = rest.strip_prefix("[:").map(|name| name.strip_prefix('^').unwrap_or(name));
     name.is_some_and(|name| name.trim_start_matches(|letter: char| letter.is_ascii_lowercase()).starts_with(":]"))

@@ -1,4 +1,4 @@
-//! How many characters an expression can match: how far a look-behind goes back.
+//! The number of characters that an expression can match: a look-behind goes back so far.
 
 use fancy_regex::Expr;
 

@@ -35,8 +35,8 @@ pub fn from_tiktoken(pattern: &str) -> Result<String> {
     }
 }
 
-/// Whether the case is ignored and Oniguruma might then let one letter match two, such as `ß` and `ss`: tiktoken never
-/// does.
+/// Tell whether the case is ignored and Oniguruma might then let one letter match two, such as `ß` and `ss`: tiktoken
+/// never does.
 fn may_fold_several(pattern: &str) -> bool {
     let flags = |at: usize| pattern[at..].chars().skip(2).take_while(|flag| flag.is_ascii_alphabetic() || *flag == '-');
     let ignores_case = pattern.match_indices("(?").any(|(at, _)| flags(at).any(|flag| flag == 'i'));

@@ -21,7 +21,7 @@ pub enum ChatRoute {
     Encode,
     /// The number of ids alone.
     Count,
-    /// What vLLM answers to `/tokenize`.
+    /// The answer of vLLM to `/tokenize`.
     Tokenize,
     /// The list of ids alone: the caller writes the rest of the answer, from the rest of the request.
     Render,
@@ -33,7 +33,7 @@ pub struct ChatRequest<'a> {
     route: ChatRoute,
     chat: Chat<'a>,
     tokenizer: Option<&'a str>,
-    /// Whether the literal of a special token in the caller's text is the token.
+    /// True if the literal of a special token in the caller's text is the token.
     parses: bool,
     fields: Vec<ReturnField>,
     variables: VllmVariables<'a>,
@@ -44,13 +44,13 @@ pub struct ChatRequest<'a> {
 /// A template, and the beginning of answers about chats that it renders.
 #[derive(Debug, Clone, Copy)]
 pub struct Renderer<'a> {
-    /// What renders.
+    /// The template that renders.
     pub template: &'a Template,
     /// Up to a comma.
     pub head: &'a [u8],
 }
 
-/// What a request with a chat comes to.
+/// The outcome of a request with a chat.
 #[derive(Debug)]
 pub enum ChatOutcome {
     /// The answer.
@@ -61,7 +61,7 @@ pub enum ChatOutcome {
     Unhandled,
 }
 
-/// What is the same for all chats of a tokenizer.
+/// The settings that are the same for all chats of a tokenizer.
 #[derive(Debug, Clone, Default)]
 pub struct ChatSettings {
     /// The literals of special tokens by their names.
@@ -70,18 +70,18 @@ pub struct ChatSettings {
     pub reserved: Vec<String>,
 }
 
-/// What a server's settings say about a chat.
+/// The settings of a server about chats.
 #[derive(Debug, Clone, Copy)]
 pub struct ChatOptions {
     /// The form of content for the template.
     pub content_format: ContentFormat,
-    /// Whether the literals of special tokens in the caller's text are the tokens, if the request does not say.
+    /// True if the literals of special tokens in the caller's text are the tokens, unless the request says otherwise.
     pub parses: bool,
     /// The most messages.
     pub max_items: usize,
     /// The steps that the template may take.
     pub most: Option<u64>,
-    /// How many ids the model takes.
+    /// The number of ids that the model takes.
     pub max_model_len: usize,
 }
 
@@ -223,7 +223,7 @@ impl<'a> ChatRequest<'a> {
         self.tokenizer
     }
 
-    /// Whether there are tools, even if there is none in their list: templates are chosen by that.
+    /// Tell whether there are tools, even if there is none in their list: templates are chosen by that.
     pub fn has_tools(&self) -> bool {
         self.chat.tools.is_some()
     }

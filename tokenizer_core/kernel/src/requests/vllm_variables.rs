@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The efforts of reasoning that there are.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// What a request says of variables.
+/// The fields of a request that set variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VllmVariables<'a> {
     /// The caller's own, as JSON.

@@ -42,14 +42,14 @@ pub struct Scratch {
     pub(crate) work: ModelBuffers,
     /// Boxed by `Box::default`, which makes it in place: on their way over the stack its 130 KB touched 50 more pages.
     pub(crate) block: Box<PieceBlock>,
-    /// Where the pieces of a few blocks end: a scanner that starts again looks again at what it had left undecided.
+    /// The ends of the pieces of a few blocks: a scanner that starts again looks again at what it had left undecided.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
     /// Words as a normalizer has rewritten them.
     pub(crate) written: Written<()>,
     /// A text behind a space.
     pub(crate) spaced: String,
-    /// What draws segmentations, in a call that asks for it, in place of block and caches.
+    /// The sampler of segmentations, in a call that asks for it, in place of block and caches.
     pub(crate) sampler: Option<Sampler>,
     /// The longest text since the buffers were last shrunk, in bytes.
     pub(crate) longest: usize,
@@ -101,7 +101,7 @@ pub struct ScratchPool {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct ScratchSlot {
-    /// Whether a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
+    /// True if a call has it. Not a mutex, since no call waits for a slot, and unlocking a mutex would wait until all
     /// earlier stores are done, some of them to cache lines that are not near.
     taken: AtomicBool,
     /// Made when it is first used.

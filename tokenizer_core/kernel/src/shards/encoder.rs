@@ -29,13 +29,13 @@ pub enum EndOfText {
 pub struct DocumentEncoder {
     /// The tokenizer.
     pub pipeline: Arc<Pipeline>,
-    /// What literals of special tokens mean.
+    /// The meaning of literals of special tokens.
     pub options: EncodeOptions,
     /// A document without ids gets none.
     pub end_of_text: EndOfText,
     /// Bytes of an id.
     pub width: Width,
-    /// What becomes of a document that cannot be read or encoded.
+    /// The treatment of a document that cannot be read or encoded.
     pub on_error: OnError,
 }
 
@@ -109,7 +109,7 @@ impl ShardRun<'_> {
     }
 }
 
-/// Whether a document alone is at fault.
+/// Tell whether a document alone is at fault.
 fn is_of_the_document(code: Code) -> bool {
     matches!(
         code,

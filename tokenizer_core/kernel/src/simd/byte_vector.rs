@@ -38,10 +38,10 @@ pub(crate) trait ByteVector: Copy {
     /// Wrapping sums.
     fn plus(self, other: Self) -> Self;
 
-    /// Whether bytes are equal.
+    /// Tell which bytes are equal.
     fn is(self, other: Self) -> Self;
 
-    /// Whether bytes are larger, as signed numbers.
+    /// Tell which bytes are larger, as signed numbers.
     fn exceeds(self, other: Self) -> Self;
 
     /// The highest bit of each byte, the first byte's lowest.
@@ -111,20 +111,20 @@ pub(crate) fn mask<S: Simd>(simd: S, window: &[u8; WINDOW], test: impl Fn(S::Byt
 
 // Functions and no closures, since a closure that is not inlined loses the instructions of its path.
 
-/// Where `byte` stands.
+/// Find the positions of `byte`.
 #[inline(always)]
 pub(crate) fn is<S: Simd>(simd: S, window: &[u8; WINDOW], byte: u8) -> u64 {
     mask(simd, window, |bytes| bytes.is(simd.all(byte)))
 }
 
-/// Where bytes from `first` to `last` stand, once the bits of `set` are set.
+/// Find the positions of bytes from `first` to `last`, once the bits of `set` are set.
 #[inline(always)]
 pub(crate) fn between<S: Simd>(simd: S, window: &[u8; WINDOW], set: u8, first: u8, last: u8) -> u64 {
     let (to_lowest, beyond) = (simd.all(0x80_u8.wrapping_sub(first)), simd.all((last - first + 1) ^ 0x80));
     mask(simd, window, |bytes| beyond.exceeds(bytes.or(simd.all(set)).plus(to_lowest)))
 }
 
-/// Where bytes below `limit` stand, as signed numbers.
+/// Find the positions of bytes below `limit`, as signed numbers.
 #[inline(always)]
 pub(crate) fn below<S: Simd>(simd: S, window: &[u8; WINDOW], limit: u8) -> u64 {
     mask(simd, window, |bytes| simd.all(limit).exceeds(bytes))

@@ -12,7 +12,7 @@ const VARIABLE: &str = "TOKD_KERNEL";
 pub enum SimdLevel {
     /// 32 bytes at a time, and BMI2.
     Avx2(Avx2),
-    /// What every machine has.
+    /// The instructions that every machine has.
     Portable,
 }
 
@@ -60,7 +60,7 @@ impl Avx2 {
 /// `run` and what it calls must be `#[inline(always)]`: a function or closure that is not inlined loses the features of
 /// the level, and each instruction in it becomes a call.
 pub(crate) trait OnLevel<L> {
-    /// What the work gives.
+    /// The result of the work.
     type Output;
 
     /// Do it with the instructions that the token proves.

@@ -4,7 +4,7 @@
 use crate::simd::level::Avx2;
 use crate::simd::level::Portable;
 
-/// How each level finds the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
+/// Each level's search for the maximum of `N` numbers, which fill whole vectors. Each is zero or the bits of a normal
 /// positive floating-point number, since the order of such bits is that of the numbers.
 pub(crate) trait Maximum: Copy {
     fn maximum<const N: usize>(self, numbers: &[u32; N]) -> u32;

@@ -1,4 +1,4 @@
-//! What depends on the machine: instructions, memory pages, cache lines, words, branches.
+//! The parts that depend on the machine: instructions, memory pages, cache lines, words, branches.
 
 pub(crate) mod branch;
 pub(crate) mod byte_vector;

@@ -1,7 +1,7 @@
 //! Prefetching: ask the processor to load memory that will be read or written soon. By itself it looks no further than
 //! the end of a page, even where all memory is read in order.
 
-/// What memory is loaded by, in bytes.
+/// The unit in which memory is loaded, in bytes.
 pub const CACHE_LINE: usize = 64;
 
 /// Prefetch the cache line of one item. Any index is allowed: nothing but time changes.

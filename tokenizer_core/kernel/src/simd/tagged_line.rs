@@ -17,20 +17,20 @@ pub(crate) struct Line(pub(crate) [u32; WAYS]);
 const _: () = assert!(size_of::<Line>() == 64);
 
 impl Line {
-    /// Whether no entry is free.
+    /// Tell whether no entry is free.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
         self.0[WAYS - 1] != 0
     }
 
-    /// How many entries are taken.
+    /// Count the entries that are taken.
     #[inline(always)]
     pub(crate) fn taken(&self) -> usize {
         self.0.iter().map(|entry| usize::from(*entry != 0)).sum()
     }
 }
 
-/// How each level finds a tag in a line.
+/// Each level's search for a tag in a line.
 pub(crate) trait FindTag: Copy {
     /// A bit for each entry whose bits in `mask` are the tag; free entries have the tag zero.
     fn find_tag(self, line: &Line, tag: u32, mask: u32) -> u32;

@@ -141,7 +141,7 @@ pub(super) fn most_frequent(occurrences: FxHashMap<char, u64>, limit: Option<usi
     kept
 }
 
-/// How many of the most frequent characters are together at least so great a share of all.
+/// Count the most frequent characters that are together at least so great a share of all.
 fn covering(occurrences: &FxHashMap<char, u64>, share: f64) -> usize {
     let mut counts: Vec<u64> = occurrences.values().copied().collect();
     counts.sort_unstable_by(|one, other| other.cmp(one));
@@ -161,7 +161,8 @@ pub(super) fn texts<'a>(counts: &'a Counts, mark: &str) -> impl Iterator<Item = 
     texts.filter(move |(piece, _)| keep_space || !piece.chars().all(is_space))
 }
 
-/// What Python's `str.split` takes for white space: also four separators that Unicode does not count as such.
+/// Tell whether Python's `str.split` takes the character for white space: also four separators that Unicode does not
+/// count as such.
 fn is_space(character: char) -> bool {
     is_whitespace(character) || ('\x1c'..='\x1f').contains(&character)
 }

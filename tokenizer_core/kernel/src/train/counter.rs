@@ -65,7 +65,7 @@ impl Counter {
     /// As [`Self::new`], for the instructions of `path`, or the portable ones if the machine lacks it.
     ///
     /// # Errors
-    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    /// Those of the stages of the pipeline, and `invalid_option` at `special_tokens[i]`.
     pub fn on_level(
         config: &Config,
         special_tokens: &[String],

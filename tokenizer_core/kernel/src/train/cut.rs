@@ -1,6 +1,6 @@
 //! Places at which a text can be cut in two without changing a piece, so that a long document need not be held whole.
 //!
-//! Where white space is no part of a piece, or begins one (`Metaspace`), such a place is before every space. A space
+//! If white space is no part of a piece, or begins one (`Metaspace`), such a place is before every space. A space
 //! composes with nothing before it, so no normalizer below can tell.
 //!
 //! For the patterns of byte-level BPE the rule is another one. Between a letter and a character that is neither a
@@ -101,14 +101,14 @@ pub fn last_cut(places: CutPlaces, text: &str, from: usize, to: usize) -> Option
     None
 }
 
-/// Whether a text may be cut after the character, as far as that depends on it.
+/// Tell whether a text may be cut after the character, as far as that depends on it.
 pub(crate) fn may_end(character: char) -> bool {
     let is_letter = |character| class(character) & LETTER != 0;
     // Some letters were marks once, which the stage that drops marks still takes them for.
     is_letter(character) && is_letter(decomposed(character).1) && !is_mark(character)
 }
 
-/// Whether a text may be cut before the character, as far as that depends on it.
+/// Tell whether a text may be cut before the character, as far as that depends on it.
 pub(crate) fn may_begin(character: char) -> bool {
     let ends_words = |character| character != '\'' && class(character) & (LETTER | MARK) == 0;
     // Some letters have a capital that the pinned tables do not know.

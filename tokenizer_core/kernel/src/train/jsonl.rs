@@ -1,7 +1,7 @@
 //! One field of every line of JSON.
 //!
-//! What is not read is judged by JSON's grammar and the limits of `json/limits.rs` alone: there a lone surrogate may
-//! stand, and a number be out of range.
+//! Parts that are not read are judged by JSON's grammar and the limits of `json/limits.rs` alone: a lone surrogate may
+//! occur in them, and a number be out of range.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -38,7 +38,7 @@ pub struct Lines<'l> {
 /// at `line n`, or `invalid_utf8` at the byte of the file.
 ///
 /// # Errors
-/// What `take` returns.
+/// The error of `take`.
 pub fn each_document(
     lines: Lines<'_>,
     invalid_utf8: InvalidUtf8,

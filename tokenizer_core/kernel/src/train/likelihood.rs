@@ -39,7 +39,7 @@ pub struct Likelihood<P> {
     words: Words,
     symbols: TrainedTokens,
     goal: Goal,
-    /// How often each token occurs.
+    /// The number of occurrences of each token.
     counts: Vec<u64>,
     pairs: Vec<Pair<P>>,
     slots: FxHashMap<(u32, u32), u32>,
@@ -69,7 +69,7 @@ impl<P: Position> Likelihood<P> {
     /// Merge until there are as many tokens as asked for, or no pair is left that may be merged.
     ///
     /// # Errors
-    /// What `reporter` returns.
+    /// The error of `reporter`.
     pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(TrainedTokens, Vec<Learned>)> {
         self.count_all(reporter)?;
         let first = self.symbols.len() - self.learned.len();

@@ -17,13 +17,13 @@ use crate::error::Result;
 /// are not needed until counts have come down to theirs; then all pairs are counted again.
 const DEPTH: u64 = 256;
 
-/// What makes one pair better than another.
+/// The measure by which one pair is better than another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Score {
-    /// How often it occurs.
+    /// Its number of occurrences.
     #[default]
     Count,
-    /// How often it occurs, divided by how often each of its tokens does: see [`super::likelihood`].
+    /// Its number of occurrences, divided by that of each of its tokens: see [`super::likelihood`].
     Likelihood,
 }
 
@@ -38,14 +38,14 @@ pub struct Goal {
     pub max_token_length: Option<u32>,
     /// Between equally frequent pairs.
     pub tie_break: TieBreak,
-    /// What makes one pair better than another.
+    /// The measure by which one pair is better than another.
     pub score: Score,
     /// Products that are not made: the literals of special tokens.
     pub forbidden: FxHashSet<Box<[u8]>>,
 }
 
 impl Goal {
-    /// Whether a pair may be merged, however often it occurs.
+    /// Tell whether a pair may be merged, however often it occurs.
     pub(super) fn allows(&self, (left, right): (u32, u32), symbols: &TrainedTokens) -> bool {
         let short = self
             .max_token_length
@@ -88,7 +88,7 @@ impl<P: Position> Learner<P> {
     /// Merge until there are as many tokens as asked for, or no pair is left that may be merged.
     ///
     /// # Errors
-    /// What `reporter` returns.
+    /// The error of `reporter`.
     pub fn run(mut self, reporter: &mut Reporter<'_>) -> Result<(TrainedTokens, Vec<Learned>)> {
         let first = self.symbols.len() - self.learned.len();
         let total = self.goal.tokens.saturating_sub(first) as u64;

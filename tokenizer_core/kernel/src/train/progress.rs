@@ -41,7 +41,7 @@ impl<'a> Reporter<'a> {
     /// Report if it is time to, or if there are enough new merges.
     ///
     /// # Errors
-    /// What the callback returns, `cancelled` as a rule.
+    /// The error of the callback, `cancelled` as a rule.
     pub fn tick<'p>(&mut self, merges: usize, progress: impl FnOnce() -> Progress<'p>) -> Result<()> {
         let now = Instant::now();
         if now < self.next && merges < self.next_merges {
@@ -55,7 +55,7 @@ impl<'a> Reporter<'a> {
     /// Report the end.
     ///
     /// # Errors
-    /// What the callback returns.
+    /// The error of the callback.
     pub fn last(&mut self, progress: Progress<'_>) -> Result<()> {
         (self.report)(progress)
     }

@@ -8,7 +8,7 @@ const NONE: u32 = u32::MAX;
 /// The score of a pair as a fraction; the larger goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Score {
-    /// How often the pair occurs.
+    /// The number of occurrences of the pair.
     pub count: u64,
     /// The product of how often its tokens occur; never 0.
     pub tokens: u128,

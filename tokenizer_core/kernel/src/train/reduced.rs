@@ -5,7 +5,7 @@ use super::sections::each_sum;
 use crate::error::Result;
 use crate::unicode::scripts;
 
-/// What a bound on counts leaves out.
+/// The number and the size of the pieces that a bound on counts leaves out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Distinct pieces.
@@ -67,7 +67,7 @@ impl Reduced {
         })
     }
 
-    /// What was too rare, and what there was, of every script that there was.
+    /// Return, for every script that there was, what was too rare, and what there was.
     pub fn dropped(&self) -> impl Iterator<Item = (&'static str, Dropped, Dropped)> {
         let scripts = self.by_script.iter().enumerate().filter(|(_, (_, all))| all.pieces > 0);
         scripts.map(|(number, (rare, all))| (scripts::name(number as u8), *rare, *all))

@@ -37,7 +37,7 @@ impl Separators {
     /// Call `stretch` with what lies between the literals, where it is not empty.
     ///
     /// # Errors
-    /// What `stretch` returns.
+    /// The error of `stretch`.
     pub fn between<'t>(&self, text: &'t str, mut stretch: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
         let mut rest = 0;
         let found = self.automata.iter().flat_map(|(leftmost, _)| leftmost.find_iter(text)).map(|found| found.range());
@@ -55,7 +55,7 @@ impl Separators {
         self.longest.saturating_sub(1)
     }
 
-    /// Whether a literal begins before `cut` and ends after it.
+    /// Tell whether a literal begins before `cut` and ends after it.
     pub fn straddles(&self, text: &[u8], cut: usize) -> bool {
         let Some((_, all)) = &self.automata else { return false };
         let start = cut.saturating_sub(self.reach());

@@ -73,7 +73,7 @@ impl TrainedTokens {
         Self { mark, ..Self::default() }
     }
 
-    /// Whether a token can be the right part of a merge: it is more than the mark.
+    /// Tell whether a token can be the right part of a merge: it is more than the mark.
     pub fn may_follow(&self, id: u32) -> bool {
         self.bytes(id).len() > self.mark
     }
@@ -83,7 +83,7 @@ impl TrainedTokens {
         [self.bytes(left), &self.bytes(right)[self.mark..]].concat()
     }
 
-    /// Whether the product of a merge would be spelled as another token: with a mark, `#` and `###` make `##`, and
+    /// Tell whether the product of a merge would be spelled as another token: with a mark, `#` and `###` make `##`, and
     /// `##` and `##a` make what `##a` is already.
     pub fn is_ambiguous(&self, left: u32, right: u32) -> bool {
         self.mark > 0 && self.ids.contains_key(self.product(left, right).as_slice())

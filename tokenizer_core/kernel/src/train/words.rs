@@ -116,7 +116,7 @@ impl Words {
         self.tokens.len()
     }
 
-    /// Whether 32 bits can name every position.
+    /// Tell whether 32 bits can name every position.
     pub fn are_few(&self) -> bool {
         u32::try_from(self.tokens.len()).is_ok()
     }
@@ -147,7 +147,7 @@ impl Words {
         prefetch(&self.tokens, position);
     }
 
-    /// Whether `left` is at `position` and `right` follows it.
+    /// Tell whether `left` is at `position` and `right` follows it.
     ///
     /// `left` must have been at `position` at some time: since then that token can only have grown.
     #[inline]
@@ -179,7 +179,7 @@ impl Words {
     /// Call `pair` with the position and the tokens of every pair, in order, and `pause` now and then.
     ///
     /// # Errors
-    /// What `pause` returns.
+    /// The error of `pause`.
     pub fn each_pair(
         &self,
         symbols: &TrainedTokens,
@@ -202,7 +202,7 @@ impl Words {
     /// Call `token` with the position of every token and border, in order, and `pause` now and then.
     ///
     /// # Errors
-    /// What `pause` returns.
+    /// The error of `pause`.
     pub fn each_token(
         &self,
         symbols: &TrainedTokens,

@@ -35,7 +35,7 @@ impl CountingRules {
     /// Compile them.
     ///
     /// # Errors
-    /// What the stages of the pipeline refuse, and `invalid_option` at `special_tokens[i]`.
+    /// Those of the stages of the pipeline, and `invalid_option` at `special_tokens[i]`.
     pub fn new(
         config: &Config,
         special_tokens: &[String],
@@ -59,11 +59,11 @@ pub struct Task {
     pub number: u64,
     /// The index of the caller's source.
     pub source: usize,
-    /// What is to be counted.
+    /// The documents to be counted.
     pub work: TaskKind,
 }
 
-/// What is to be counted.
+/// Documents to be counted.
 #[derive(Debug)]
 pub enum TaskKind {
     /// Texts as they are.
@@ -130,7 +130,7 @@ impl Shared {
         self.held.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a task has failed, or all were cancelled.
+    /// Tell whether a task has failed, or all were cancelled.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

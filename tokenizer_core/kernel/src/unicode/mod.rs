@@ -52,7 +52,7 @@ const BLOCK_BITS: u32 = 8;
 const BLOCK: usize = 1 << BLOCK_BITS;
 const BLOCK_MASK: usize = BLOCK - 1;
 const PLANES: usize = 17;
-/// Where the lines of the blocks begin, and how many they are.
+/// The start of the lines of the blocks, and their number.
 const FIRST_BLOCK: usize = PLANES * (2 * BLOCK + 1);
 const BLOCKS: usize = (FILE.len() - FIRST_BLOCK) / (BLOCK + 1);
 const _: () = assert!(FILE.len() == FIRST_BLOCK + BLOCKS * (BLOCK + 1) && FILE[FILE.len() - 1] == b'\n');

@@ -17,7 +17,7 @@ use super::{is_whitespace, is_word};
 pub(crate) const CONTROL: u16 = 1;
 /// White space.
 pub(crate) const WHITE: u16 = 1 << 1;
-/// What BERT calls a Chinese character.
+/// A character that BERT calls Chinese.
 pub(crate) const CHINESE: u16 = 1 << 2;
 /// ASCII punctuation, or punctuation of Unicode.
 pub(crate) const PUNCTUATION: u16 = 1 << 3;
@@ -60,7 +60,7 @@ const NEW_CAPITALS: [(RangeInclusive<char>, u32); 4] = [
 ];
 
 impl ClassTable<u16> {
-    /// Whether a character has one of `bits`.
+    /// Tell whether a character has one of `bits`.
     #[inline(always)]
     pub(crate) fn has(&self, character: char, bits: u16) -> bool {
         self.get(character.into()) & bits != 0
@@ -112,8 +112,8 @@ fn bits() -> Vec<u16> {
     bits
 }
 
-/// What characters become that are decomposed without their marks, or put into lower case, or both: one character each,
-/// or 0 where that is not so simple.
+/// Return the results for characters that are decomposed without their marks, or put into lower case, or both: one
+/// character each, or 0 where that is not so simple.
 pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static ClassTable<u32> {
     static TABLES: [OnceBox<ClassTable<u32>>; 4] = [const { OnceBox::new() }; 4];
     TABLES[2 * usize::from(decomposed) + usize::from(lowered)].get_or_init(|| {
@@ -143,12 +143,12 @@ pub(crate) fn simple(decomposed: bool, lowered: bool) -> &'static ClassTable<u32
     })
 }
 
-/// Whether a character is a combining mark.
+/// Tell whether a character is a combining mark.
 pub fn is_mark(character: char) -> bool {
     table().has(character, MARK)
 }
 
-/// Whether normalization knows a character; one that it does not know stays as it is, and nothing composes with it.
+/// Tell whether normalization knows a character; an unknown one stays as it is, and nothing composes with it.
 pub fn is_known(character: char) -> bool {
     table().has(character, KNOWN)
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// How many code points there are.
+/// The number of code points.
 pub(super) const CODES: usize = char::MAX as usize + 1;
 
 const BLOCK: usize = 256;

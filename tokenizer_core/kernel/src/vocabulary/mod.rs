@@ -29,7 +29,7 @@ pub struct Merge {
     pub product: u32,
 }
 
-/// How a file writes the entries.
+/// The spelling of the entries in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Spelling {
     /// As characters of the byte alphabet, each of which is a byte.
@@ -150,12 +150,12 @@ impl Vocabulary {
         (start < end || self.empty == Some(id)).then(|| &self.arena[start as usize..end as usize])
     }
 
-    /// Whether the entry is a literal outside the byte alphabet.
+    /// Tell whether the entry is a literal outside the byte alphabet.
     pub fn is_opaque(&self, id: u32) -> bool {
         self.opaque.binary_search(&id).is_ok()
     }
 
-    /// How the file writes the entries.
+    /// Return the spelling of the entries in the file.
     pub fn spelling(&self) -> Spelling {
         self.spelling
     }
@@ -285,7 +285,7 @@ pub struct MissingBytes {
 }
 
 impl MissingBytes {
-    /// Whether every byte has a token.
+    /// Tell whether every byte has a token.
     pub fn is_empty(&self) -> bool {
         !self.is_missing.contains(&true)
     }

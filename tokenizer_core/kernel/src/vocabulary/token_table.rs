@@ -194,7 +194,7 @@ impl TokenTable {
         self.cells.get(id as usize).map_or(0, word)
     }
 
-    /// Whether `skip_special_tokens` leaves the token out.
+    /// Tell whether `skip_special_tokens` leaves the token out.
     pub fn is_special(&self, id: u32) -> bool {
         self.cells.get(id as usize).is_some_and(|cell| cell.meta() & SPECIAL != 0)
     }

@@ -5,7 +5,7 @@
 use super::{Held, Next};
 use crate::error::Result;
 
-/// How long a text is that may be a byte.
+/// The length of a text that may be a byte.
 const LENGTH: usize = "<0xNN>".len();
 
 pub(super) fn text(text: &str, held: &mut Held, next: &mut Next<'_>) -> Result<()> {

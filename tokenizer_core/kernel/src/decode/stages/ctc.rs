@@ -1,4 +1,4 @@
-//! What a model of speech writes: a token for each moment, of which repeated ones count once.
+//! The output of a model of speech: a token for each moment, of which repeated ones count once.
 
 use super::{Held, Next};
 use crate::decode::word_piece::cleaned;

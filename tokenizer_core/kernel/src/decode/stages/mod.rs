@@ -33,14 +33,14 @@ pub(super) enum DecodeStage {
     Strip { content: char, start: usize, stop: usize },
 }
 
-/// What a stage holds back, and where it is.
+/// The data that a stage holds back, and its position.
 #[derive(Debug, Clone, Default)]
 pub struct Held {
     /// A text has ended before.
     begun: bool,
     /// Parts of this text have been given on.
     passing: bool,
-    /// How many characters were dropped at the beginning of this text.
+    /// The number of characters that were dropped at the beginning of this text.
     dropped: usize,
     text: String,
     bytes: Vec<u8>,
@@ -103,7 +103,7 @@ impl DecodeStage {
         })
     }
 
-    /// Whether a text can be too much for it.
+    /// Tell whether a text can be too much for it.
     pub(super) fn can_fail(&self) -> bool {
         matches!(self, Self::Replace(Replacement::Whole(_)))
     }

@@ -21,7 +21,7 @@ const SHORTEST: usize = 3;
 /// Lengths below this have a bit each; the highest bit stands for tokens in the trie.
 const LONG: usize = 31;
 
-/// How many answers of a kind are cached: 16 KB.
+/// The number of cached answers of a kind: 16 KB.
 const NEIGHBOURS: usize = 1 << 11;
 
 const _: () = assert!(crate::vocabulary::MAX_IDS < 1 << 31);
@@ -85,12 +85,12 @@ impl Candidate {
     }
 }
 
-/// What the search needs of a vocabulary.
+/// The tables of a vocabulary that the search needs.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchTables<'a> {
     /// Its merges.
     pub merges: &'a MergeTable,
-    /// Which tokens the merges make.
+    /// The tokens that the merges make.
     pub split_table: &'a SplitTable,
     /// The lengths of these tokens.
     pub lengths: &'a Lengths,

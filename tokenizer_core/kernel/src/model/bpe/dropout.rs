@@ -26,7 +26,8 @@ impl Dropout {
         Self { powers }
     }
 
-    /// How many pairs are left out before one is not: at least `n` with the probability to the power `n`.
+    /// Draw the number of pairs that are left out before one is not: at least `n` with the probability to the power
+    /// `n`.
     fn left_out(&self, stream: &mut Stream) -> usize {
         let drawn = stream.unit();
         if drawn >= self.powers[0] {

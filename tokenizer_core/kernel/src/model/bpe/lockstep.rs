@@ -32,7 +32,7 @@ struct Lane<const N: usize> {
     /// The place of the symbol before the one that was made last; not next to `made`, since the compiler would load
     /// both as one word, which would wait for two stores.
     before: u32,
-    /// How many ids are at the front once all merges are made.
+    /// The number of ids at the front once all merges are made.
     count: usize,
     /// The highest key, except those of what [changed](Self::changed).
     rest: u32,

@@ -116,7 +116,7 @@ impl Bpe {
         &self.merges
     }
 
-    /// What the search of long pieces needs; `None` where they are merged with the queue.
+    /// Return the tables that the search of long pieces needs; `None` where they are merged with the queue.
     pub fn search_tables(&self) -> Option<SearchTables<'_>> {
         let (split_table, lengths) = (self.split_table.as_ref()?, self.lengths.as_ref()?);
         Some(SearchTables { merges: &self.merges, split_table, lengths, tokens: &self.tokens })
@@ -131,7 +131,7 @@ impl Bpe {
         work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: end - start }));
     }
 
-    /// Whether the index has to be asked: for a few pieces merges are faster, unless they give something else.
+    /// Tell whether the index has to be asked: for a few pieces merges are faster, unless they give something else.
     fn asks_index(&self, pieces: usize) -> bool {
         pieces > FEW || self.tokens.has_whole_only()
     }

@@ -23,7 +23,7 @@ const LOAD: usize = 8;
 /// The lowest bits of a pair, which are not in its line.
 type Lowest = u16;
 
-/// Where in the table the precedence of a pair is.
+/// The place of a pair's precedence in the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     line: u32,
@@ -78,7 +78,7 @@ impl PairTable {
         }
     }
 
-    /// Where the precedence of a pair is.
+    /// Return the address of the precedence of a pair.
     #[inline(always)]
     pub fn address(&self, left: u32, right: u32) -> Address {
         let mixed = self.pair(left, right).wrapping_mul(self.factor);
@@ -131,7 +131,7 @@ impl PairTable {
         if tagged == 0 { 0 } else { own }
     }
 
-    /// Whether a precedence that [`Self::look`] found is that of the pair.
+    /// Tell whether a precedence that [`Self::look`] found is that of the pair.
     #[inline(always)]
     pub fn holds(&self, precedence: u32, left: u32, right: u32) -> bool {
         self.is_of(precedence, self.pair(left, right))
@@ -166,7 +166,7 @@ impl PairTable {
         self.lines[address.line as usize] = line;
     }
 
-    /// Which entry is that of a pair.
+    /// Find the entry of a pair.
     #[inline(always)]
     fn way(&self, line: &Line, address: Address, pair: u64) -> Option<usize> {
         self.of_tag(line, address.tag).find(|way| self.is_of(line.0[*way] ^ address.tag, pair))
@@ -189,7 +189,7 @@ impl PairTable {
         u64::from(left) << self.id_bits | u64::from(right)
     }
 
-    /// Whether a precedence found at the address of a pair is that of the pair.
+    /// Tell whether a precedence found at the address of a pair is that of the pair.
     #[inline(always)]
     fn is_of(&self, precedence: u32, pair: u64) -> bool {
         self.lowest[precedence as usize] == pair as Lowest

@@ -15,13 +15,13 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// Above the rank of every merge: the pair does not merge.
 pub const NEVER: u32 = (1 << 24) - (1 << 17);
 
-/// What two neighbours become, and how early.
+/// The merges of pairs of tokens: the token that two neighbours become, and how early.
 pub trait Merges {
     /// The rank of two tokens, or [`NEVER`]. Each pair is asked for when it comes into sight: those of the symbols from
     /// left to right, and after a merge the one that it ends and then the one that it begins.
     fn rank(&self, left: u32, right: u32) -> u32;
 
-    /// What the merge of a rank makes.
+    /// Return the token that the merge of a rank makes.
     fn product(&self, rank: u32) -> u32;
 
     /// Merges of a lower order come first, the leftmost among equals. The rank itself, unless ranks share one.
@@ -49,7 +49,7 @@ pub struct MergeTable {
     /// One more than the product of the highest rank, if products are consecutive ids in the order of ranks: then a
     /// product is computed and not loaded.
     last_product: Option<u32>,
-    /// How many ranks there are.
+    /// The number of ranks.
     ranks: u32,
     id_bits: u32,
     level: SimdLevel,
@@ -146,7 +146,7 @@ impl MergeTable {
         self.byte_pairs[usize::from(pair)]
     }
 
-    /// What the tokens of two single bytes become.
+    /// Return the token that those of two single bytes merge into, if they do.
     #[inline]
     pub(crate) fn product_of_bytes(&self, left: u8, right: u8) -> Option<u32> {
         let precedence = self.precedence_of_bytes(u16::from_le_bytes([left, right]));
@@ -165,7 +165,7 @@ impl MergeTable {
         (1 << self.id_bits) - 1
     }
 
-    /// What the merge of a precedence makes.
+    /// Return the token that the merge of a precedence makes.
     #[inline(always)]
     pub(crate) fn made_by(&self, precedence: u32) -> u32 {
         match self.last_product {
@@ -189,7 +189,7 @@ impl MergeTable {
         self.pairs.prefetch(self.pairs.address(left, right));
     }
 
-    /// Where the precedence of two tokens is, or of a token and a border; prefetches it.
+    /// Return the address of the precedence of two tokens, or of a token and a border; prefetch it.
     #[inline(always)]
     pub(crate) fn address_between(&self, left: u32, right: u32, is_border: bool) -> Address {
         let address = self.pairs.address_between(left, right, is_border);
@@ -204,7 +204,7 @@ impl MergeTable {
         self.pairs.look(simd, address, pair)
     }
 
-    /// Whether a precedence that [`Self::look`] found is that of the two tokens.
+    /// Tell whether a precedence that [`Self::look`] found is that of the two tokens.
     #[inline(always)]
     pub(crate) fn holds(&self, precedence: u32, left: u32, right: u32) -> bool {
         self.pairs.holds(precedence, left, right)

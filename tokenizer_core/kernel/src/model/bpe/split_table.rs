@@ -1,4 +1,4 @@
-//! Which merge makes each token, and which tokens can be neighbours: the valid pairs of GitHub's crate `bpe`.
+//! The merge that makes each token, and the tokens that can be neighbours: the valid pairs of GitHub's crate `bpe`.
 //!
 //! Only one merge ever makes a given token. What is merged inside its bytes does not depend on what is outside, as long
 //! as no merge has crossed their borders; so it is the last merge when these bytes are merged alone. Two tokens can be
@@ -120,7 +120,7 @@ impl SplitTable {
         Some(self)
     }
 
-    /// Whether the split table holds for these bytes.
+    /// Tell whether the split table holds for these bytes.
     #[inline]
     pub fn is_clear(&self, bytes: &[u8]) -> bool {
         self.unclear.as_ref().is_none_or(|unclear| !unclear.is_match(bytes))
@@ -142,19 +142,19 @@ impl SplitTable {
         self.parts[merge.product as usize] = [merge.left, merge.right];
     }
 
-    /// Whether merges make this token; false where that is unclear.
+    /// Tell whether merges make this token; false where that is unclear.
     #[inline]
     pub fn is_reachable(&self, id: u32) -> bool {
         self.made[id as usize] != UNREACHED
     }
 
-    /// Whether merges can leave two tokens, both of which they make, as neighbours.
+    /// Tell whether merges can leave two tokens, both of which they make, as neighbours.
     #[inline]
     pub fn is_valid_pair(&self, table: &MergeTable, left: u32, right: u32) -> bool {
         table.rank(left, right) == NEVER && self.stays(table, left, right)
     }
 
-    /// Whether no merge crosses the border between two tokens before both are made.
+    /// Tell whether no merge crosses the border between two tokens before both are made.
     ///
     /// Undoes merges: the later of both tokens is taken apart first, and the two parts that then met at the border must
     /// not have merged before it was made.
@@ -169,7 +169,7 @@ impl SplitTable {
         true
     }
 
-    /// Whether all of these pairs stay side by side; the vector is emptied.
+    /// Tell whether all of these pairs stay side by side; empty the vector.
     fn all_stay(&self, table: &MergeTable, pairs: &mut Vec<(u32, u32)>) -> bool {
         let mut limits = Vec::with_capacity(pairs.len());
         while !pairs.is_empty() {
@@ -206,7 +206,7 @@ impl SplitTable {
     }
 }
 
-/// Whether two neighbours merge before `limit`. No token is made as late as a pair that does not merge would be.
+/// Tell whether two neighbours merge before `limit`. No token is made as late as a pair that does not merge would be.
 #[inline(always)]
 fn is_merged(table: &MergeTable, (left, right): (u32, u32), limit: u32) -> bool {
     table.rank(left, right) + 1 < limit

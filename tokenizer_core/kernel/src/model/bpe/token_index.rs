@@ -58,7 +58,7 @@ struct IndexSlot {
 
 const NO_TOKEN: u32 = u32::MAX;
 
-/// What the line of a piece says: a slot with its tag, [`ELSEWHERE`], or 0 if it is not a token.
+/// The result of looking up a piece in its line: a slot with its tag, [`ELSEWHERE`], or 0 if it is not a token.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Candidate(u32);
 
@@ -133,12 +133,12 @@ impl TokenIndex {
         index
     }
 
-    /// How many different tokens there are.
+    /// Return the number of different tokens.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
 
-    /// Whether some token is found for whole pieces only.
+    /// Tell whether some token is found for whole pieces only.
     pub fn has_whole_only(&self) -> bool {
         self.has_whole_only
     }
@@ -191,7 +191,7 @@ impl TokenIndex {
         prefetch(&self.lines, self.address(hash).line);
     }
 
-    /// What the line of a hash says, which should have been prefetched. Prefetches the bytes of the token, and the
+    /// Look up a hash in its line, which should have been prefetched. Prefetch the bytes of the token, and the
     /// neighbouring line if the token can be there.
     #[inline(always)]
     pub fn candidate(&self, hash: u64) -> Candidate {

@@ -99,7 +99,7 @@ impl TokenTrie {
     }
 }
 
-/// How many times `byte` comes first.
+/// Count the bytes at the start of `text` that are all `byte`.
 pub(crate) fn run(byte: u8, text: &[u8]) -> usize {
     let (words, _) = text.as_chunks::<8>();
     let whole = words.iter().take_while(|word| **word == [byte; 8]).count() * 8;

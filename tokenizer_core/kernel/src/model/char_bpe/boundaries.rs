@@ -66,7 +66,7 @@ impl Boundaries {
         boundaries
     }
 
-    /// Whether no merge ever joins what ends at `at` with what begins there, a border of two symbols: by the pairs
+    /// Tell whether no merge ever joins what ends at `at` with what begins there, a border of two symbols: by the pairs
     /// alone, and so in every text alike.
     pub(super) fn parts(&self, text: &[u8], at: usize) -> bool {
         if text[at] & 0xC0 == 0x80 {
@@ -104,7 +104,7 @@ impl Boundaries {
         cuts.count = count;
     }
 
-    /// Whether two neighbours may be joined.
+    /// Tell whether two neighbours may be joined.
     #[inline(always)]
     fn joins(&self, symbols: &CharSymbols, left: u32, right: u32) -> bool {
         if left | right < 0x80 && !self.fuses {

@@ -38,7 +38,7 @@ impl CharMerges {
     }
 }
 
-/// What scores make of a vocabulary.
+/// The merges that scores make of a vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct ScoredMerges {
     /// Those of the highest score first.

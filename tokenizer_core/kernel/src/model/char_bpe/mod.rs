@@ -73,12 +73,12 @@ pub enum AnyCharBpe {
     Other(CharBpe<false>),
 }
 
-/// What a model has beside its vocabulary.
+/// The options of a model, beside its vocabulary.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CharBpeOptions<'a> {
-    /// What surrounds characters in the entries.
+    /// The affixes of characters in the entries.
     pub affixes: Affixes<'a>,
-    /// How unknown characters are written.
+    /// The settings for writing unknown characters.
     pub unknown: Unknown,
     /// The merges are those of [scores](by_score), and not those of the vocabulary.
     pub by_score: bool,
@@ -130,7 +130,7 @@ impl AnyCharBpe {
     }
 }
 
-/// Whether each merge makes the text of both parts joined, and none is of tokens that stand for bytes or unknown text.
+/// Tell whether each merge makes the text of both parts joined, and none is of tokens of bytes or of unknown text.
 fn joins_texts(vocabulary: &Vocabulary, merges: &[Merge], makeshift: &HashSet<u32>) -> bool {
     merges.iter().all(|merge| {
         let [left, right, product] =
@@ -140,7 +140,7 @@ fn joins_texts(vocabulary: &Vocabulary, merges: &[Merge], makeshift: &HashSet<u3
     })
 }
 
-/// What merges have left of symbols of so many bytes: ids, each with the number of its first symbol.
+/// Make tokens of what merges have left of symbols of so many bytes: ids, each with the number of its first symbol.
 fn tokens_of(ids: &[u32], starts: &[u32], bytes: &[u32]) -> impl Iterator<Item = Token> {
     let ends = starts.iter().skip(1).map(|end| *end as usize).chain([bytes.len()]);
     let bytes = starts.iter().zip(ends).map(|(start, end)| bytes[*start as usize..end].iter().sum());
@@ -157,7 +157,7 @@ pub fn with_bytes(vocabulary: &Vocabulary) -> Result<Vocabulary> {
 }
 
 impl<const TILES: bool> CharBpe<TILES> {
-    /// Where cutting a piece changes no id, in a text of its own; for tests.
+    /// Tell whether cutting a piece changes no id, in a text of its own; for tests.
     pub fn is_cut(&self) -> bool {
         self.boundaries.is_some()
     }

@@ -15,7 +15,7 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// From one number to another.
 type Numbers = HashMap<u32, u32, FxBuildHasher>;
 
-/// What is taken apart, and what is unknown.
+/// The pieces that are taken apart, and the characters that are unknown.
 #[derive(Debug)]
 pub(super) struct Resegment {
     /// By the rank of a merge that makes an unused piece: what it was made of.
@@ -52,7 +52,7 @@ impl Merges for Noted<'_> {
 }
 
 impl Resegment {
-    /// What the merges of a vocabulary need, if it is anything.
+    /// Collect what the merges of a vocabulary need; `None` if that is nothing.
     pub(super) fn new(vocabulary: &Vocabulary, scored: &ScoredMerges, unused: &HashSet<u32>) -> Option<Self> {
         let (first, characters) = (vocabulary.id_limit(), scored.characters.clone());
         let token = |id: u32| {

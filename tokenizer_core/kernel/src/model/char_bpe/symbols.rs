@@ -1,4 +1,4 @@
-//! What a piece begins as: the token of each character, or those of its bytes, or an unknown one.
+//! The first symbols of a piece: the token of each character, or those of its bytes, or an unknown one.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 const PAGE: usize = 1 << 8;
 const PAGES: usize = 0x11_0000 / PAGE;
 
-/// What surrounds the characters of a piece in the entries: `prefix` all but the first, `suffix` the last one.
+/// The affixes of the characters of a piece in the entries: `prefix` of all but the first, `suffix` of the last one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Affixes<'a> {
     /// As `##`.
@@ -27,7 +27,7 @@ pub struct Affixes<'a> {
 }
 
 impl Affixes<'_> {
-    /// Whether nothing does.
+    /// Tell whether both are empty.
     pub(super) fn are_none(&self) -> bool {
         self.prefix.is_empty() && self.suffix.is_empty()
     }
@@ -37,7 +37,7 @@ impl Affixes<'_> {
     }
 }
 
-/// How unknown characters are written.
+/// The settings for writing unknown characters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unknown {
     /// The token of an unknown character.
@@ -141,12 +141,12 @@ impl CharSymbols {
         longest
     }
 
-    /// Whether every character has tokens without an unknown one.
+    /// Tell whether every character has tokens without an unknown one.
     pub(super) fn cover_all(&self) -> bool {
         self.bytes.as_ref().is_some_and(|bytes| bytes.ids().count() == 256)
     }
 
-    /// Whether a character has a token of its own in the middle of a piece.
+    /// Tell whether a character has a token of its own in the middle of a piece.
     pub(super) fn has(&self, character: u32) -> bool {
         self.tables[self.table_of[2]].get(character) != NONE
     }

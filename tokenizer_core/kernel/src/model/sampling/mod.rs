@@ -17,7 +17,7 @@ use super::bpe::dropout::Dropout;
 use super::unigram::{self, CollectedPieces};
 use super::{AnyModel, Token, Uncovered};
 
-/// What is done with the pieces of a call.
+/// The treatment of the pieces of a call.
 #[derive(Debug)]
 pub enum Sampler {
     /// Their merges are made with some left out.

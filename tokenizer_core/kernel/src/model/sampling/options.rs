@@ -1,4 +1,4 @@
-//! What a call asks of a model: which segmentation it draws.
+//! The sampling options of a call to a model: the segmentation that it draws.
 
 use crate::error::{Code, Error, Result};
 use crate::model::AnyModel;
@@ -9,7 +9,7 @@ pub const MAX_NBEST: usize = 512;
 /// The largest exponent of a probability: beyond, every draw is the best segmentation.
 const MAX_ALPHA: f64 = 1000.0;
 
-/// How a segmentation is drawn.
+/// The way of drawing a segmentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
     /// BPE-dropout: before each merge, each pair that could be merged is left out with this probability; of the others
@@ -21,7 +21,7 @@ pub enum Sampling {
     AmongBest {
         /// The exponent.
         alpha: f64,
-        /// How many.
+        /// The number of segmentations.
         count: usize,
     },
 }

@@ -46,7 +46,7 @@ impl Scaled {
         Self { mantissa: power, exponent: twos as i64 }.normal()
     }
 
-    /// Whether it is 0.
+    /// Tell whether it is 0.
     pub fn is_zero(self) -> bool {
         self.mantissa == 0.0
     }
@@ -71,7 +71,7 @@ impl Scaled {
         Self { mantissa, exponent: large.exponent }.normal()
     }
 
-    /// How many times `whole` it is: a double.
+    /// Return its ratio to `whole`: a double.
     pub fn share(self, whole: Self) -> f64 {
         self.mantissa / whole.mantissa * power_of_two(self.exponent - whole.exponent)
     }

@@ -1,7 +1,7 @@
 //! Random numbers of one text: which they are depends on the seed and the index of the text alone, so neither threads
 //! nor machines change them.
 
-/// What SplitMix64 adds with each number.
+/// The step that SplitMix64 adds with each number.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A number of SplitMix64: a key plus so many steps, mixed.

@@ -9,7 +9,7 @@ use crate::vocabulary::Vocabulary;
 /// Bits for each pair of characters: fewer would take more pairs for spanned that are not.
 const BITS_PER_PAIR: usize = 16;
 
-/// What words begin with in nearly every vocabulary.
+/// The character that words begin with in nearly every vocabulary.
 const SPACE: u32 = '▁' as u32;
 
 /// The pairs of characters that some entry has next to each other, and a few more.
@@ -23,7 +23,7 @@ pub struct SafeBorders {
     /// By the hash of a pair of which one is beyond ASCII: whether an entry spans it.
     others: Vec<u64>,
     shift: u32,
-    /// Whether two unknown characters next to each other are one token: then only a known one is cut from another.
+    /// True if two unknown characters next to each other are one token: then only a known one is cut from another.
     fuses: bool,
     /// Characters of ASCII that are entries.
     known: u128,
@@ -72,8 +72,8 @@ impl SafeBorders {
         (hash >> self.shift) as usize
     }
 
-    /// Whether there is a border of `text` at `at`, between the character that begins at `before` and the one behind
-    /// it, which are these.
+    /// Tell whether there is a border of `text` at `at`, between the character that begins at `before` and the one
+    /// behind it, which are these.
     #[inline(always)]
     fn is_border(&self, entries: &Entries, text: &[u8], [before, at]: [usize; 2], [left, right]: [u32; 2]) -> bool {
         match (left, right) {
@@ -93,7 +93,7 @@ impl SafeBorders {
         self.others[bit / 64] >> (bit % 64) & 1 == 0 && self.parts_unknown(entries, text, before, at)
     }
 
-    /// Whether a border here does not part what would be one unknown token.
+    /// Tell whether a border here does not split what would be one unknown token.
     fn parts_unknown(&self, entries: &Entries, text: &[u8], before: usize, at: usize) -> bool {
         !self.fuses || self.is_known(entries, text, before) || self.is_known(entries, text, at)
     }
@@ -106,7 +106,7 @@ impl SafeBorders {
         entries.get(&text[at..(at + char_len(first)).min(text.len())]).is_some()
     }
 
-    /// Whether a word begins at `at`, a beginning of a character.
+    /// Tell whether a word begins at `at`, the beginning of a character.
     pub fn is_at(&self, entries: &Entries, text: &[u8], at: usize) -> bool {
         let before = text[..at].iter().rposition(|byte| byte & 0xC0 != 0x80);
         before.is_none_or(|before| {

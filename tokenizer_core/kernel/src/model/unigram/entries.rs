@@ -18,7 +18,7 @@ pub fn char_len(first: u8) -> usize {
     }
 }
 
-/// How much worse an unknown character is than the worst entry.
+/// The amount by which an unknown character is worse than the worst entry.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
 /// A character that no entry begins with, in a way.

@@ -2,7 +2,7 @@
 
 use super::entries::Entries;
 
-/// What a float's sum may be wrong by, relative to its size.
+/// The largest error of a float's sum, relative to its size.
 const HALF_ULP: f64 = 1.0 / (1 << 24) as f64;
 
 /// A sum beyond is taken back to zero.
@@ -15,7 +15,7 @@ const WORD_LIMIT: f64 = 30_000.0;
 #[derive(Debug, Clone, Copy)]
 struct Node<S> {
     score: S,
-    /// Where the last token begins; the place itself if no way leads here.
+    /// The start of the last token; the place itself if no way leads here.
     start: u32,
     id: u32,
 }

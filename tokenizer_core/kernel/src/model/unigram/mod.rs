@@ -79,7 +79,7 @@ impl Unigram {
         Ok(Self { entries, unknown: config.unk, bytes, addends, borders })
     }
 
-    /// Whether words may be [`UNDECIDED`].
+    /// Tell whether words may be [`UNDECIDED`].
     pub fn sums_over_text(&self) -> bool {
         self.borders.is_some()
     }
@@ -143,7 +143,7 @@ impl Unigram {
     }
 }
 
-/// Whether a character of UTF-8 begins with this byte.
+/// Tell whether this byte begins a character of UTF-8.
 fn is_char_start(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }

@@ -39,7 +39,7 @@ struct Node {
     detour: u32,
     left: u32,
     right: u32,
-    /// How many nodes lie on the way to the right.
+    /// The number of nodes on the way to the right.
     rank: u32,
 }
 

@@ -11,7 +11,7 @@ const SAFE: f32 = 70_000.0;
 pub struct Sums<'a> {
     model: &'a Unigram,
     text: &'a [u8],
-    /// How far the sum has come.
+    /// The position that the sum has reached.
     at: usize,
     sum: f32,
     lattice: Lattice,
@@ -57,7 +57,7 @@ impl<'a> Sums<'a> {
         self.at = end;
     }
 
-    /// Whether a word begins here.
+    /// Tell whether a word begins here.
     fn is_at_word(&self) -> bool {
         self.model.borders.as_ref().is_none_or(|borders| borders.is_at(&self.model.entries, self.text, self.at))
     }
@@ -67,7 +67,7 @@ impl<'a> Sums<'a> {
         self.model.borders.as_ref().map_or(end, |borders| borders.next(&self.model.entries, self.text, self.at))
     }
 
-    /// Whether a word that begins here and ends at `end` may take the sum to its limit.
+    /// Tell whether a word that begins here and ends at `end` may take the sum to its limit.
     fn is_near_limit(&self, end: usize) -> bool {
         let reach = (end - self.at) as f64 * self.model.entries.highest();
         f64::from(self.sum.abs()) + reach > f64::from(SUM_LIMIT)

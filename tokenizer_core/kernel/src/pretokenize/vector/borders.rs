@@ -1,4 +1,4 @@
-//! Where pieces begin, from one bit a character for each class.
+//! The beginnings of pieces, from one bit a character for each class.
 
 use super::super::rules::{Contraction, PatternRules};
 use super::lowest_bits;
@@ -21,7 +21,7 @@ pub(crate) struct Masks {
     pub(super) slash: u64,
 }
 
-/// What a window has to know about its first character if that is the last one of the window before.
+/// The facts that a window needs about its first character if that is the last one of the window before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     /// It is neither word nor number nor space and does not begin a piece.

@@ -24,7 +24,7 @@ use crate::simd::prefetch::prefetch;
 /// The most ends in one window: one for each byte, and one for the end of the text.
 pub(crate) const ROOM: usize = WINDOW + 1;
 
-/// How far ahead of a window the text is prefetched, in bytes.
+/// The distance ahead of a window at which the text is prefetched, in bytes.
 const AHEAD: usize = 1024;
 
 /// Bytes that are read to classify the characters that begin in the first 64.
@@ -107,7 +107,7 @@ fn fill<R: PatternRules, S: Simd>(simd: S, text: &[u8], mut at: usize, ends: &mu
     if count > 0 { count } else { scan::fill::<R>(text, start, ends) }
 }
 
-/// Where white space ends, and where after its last newline.
+/// The end of white space, and the end of its last newline.
 struct WhiteSpace {
     end: usize,
     newline_end: usize,
@@ -189,7 +189,8 @@ pub(crate) fn whole_characters(window: &[u8; WINDOW], leads: u64) -> usize {
     if last + length > WINDOW { last } else { last + length }
 }
 
-/// Where one and where two bytes after the quotes, which are bytes counted from `at`, belong to a contraction.
+/// Return the quotes after which one byte, and those after which two bytes belong to a contraction; quotes are bytes
+/// counted from `at`.
 #[inline(always)]
 fn contractions<R: PatternRules>(text: &[u8], at: usize, mut quotes: u64) -> (u64, u64) {
     let (mut one, mut two, mut before) = (0, 0, None);

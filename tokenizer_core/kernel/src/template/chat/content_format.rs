@@ -1,4 +1,4 @@
-//! Whether a template reads a message's content as one string or as a list of parts.
+//! The form in which a template reads a message's content: one string or a list of parts.
 //!
 //! Clients send either. A template that wants the other form prints a list into the prompt, or nothing at all.
 
@@ -40,30 +40,30 @@ const READS_STRING_PARTS: usize = 8;
 const WRITES: usize = 16;
 
 impl Template {
-    /// Whether a role's messages are written if their content is a string, as by all templates but a few.
+    /// Tell whether a role's messages are written if their content is a string, as by all templates but a few.
     pub fn reads_strings(&self, role: &str) -> bool {
         self.found(role).is_none_or(|found| found & READS_STRINGS != 0)
     }
 
-    /// Whether a role's parts are handed on as they are. It is what vLLM finds in the template, unless messages show
-    /// that only the other form works: a template may loop over the parts of users, and print the content of the system
-    /// as it is or only its first part.
+    /// Tell whether a role's parts are handed on as they are. The answer is what vLLM finds in the template, unless
+    /// messages show that only the other form works: a template may loop over the parts of users, and print the content
+    /// of the system as it is or only its first part.
     pub fn takes_parts(&self, role: &str) -> bool {
         // As in vLLM: most templates that loop over parts do not do so for results of tools.
         role != "tool" && self.found(role).map_or(self.part_loops.any, |found| found & TAKES_PARTS != 0)
     }
 
-    /// Whether strings are taken as parts of the content of a probed role's messages.
+    /// Tell whether strings are taken as parts of the content of a probed role's messages.
     pub fn reads_string_parts(&self, role: &str) -> bool {
         self.found(role).is_some_and(|found| found & READS_STRING_PARTS != 0)
     }
 
-    /// Whether a probed role's messages are written at all.
+    /// Tell whether a probed role's messages are written at all.
     pub fn writes(&self, role: &str) -> bool {
         self.found(role).is_none_or(|found| found & WRITES != 0)
     }
 
-    /// Whether vLLM hands on parts: what it finds in the template, unless the format is set.
+    /// Tell whether vLLM hands on parts: its finding in the template, unless the format is set.
     pub(super) fn vllm_parts(&self, format: ContentFormat) -> bool {
         match format {
             ContentFormat::Parts => true,
@@ -94,7 +94,7 @@ impl Template {
         found.map_or(self.part_loops.any, |(_, parts)| parts)
     }
 
-    /// Whether the template writes the text of a message with this content, and writes it as text.
+    /// Tell whether the template writes the text of a message with this content, and writes it as text.
     fn works(&self, role: &str, (content, texts): Probe) -> bool {
         let message = format!(r#"{{"role":"{role}","content":{content}}}"#);
         let user = r#"{"role":"user","content":"question"}"#;
@@ -135,7 +135,7 @@ impl Template {
     }
 }
 
-/// Whether a list of parts was printed instead of read: `'type': 'text'` or a part's text, with either kind of quotes.
+/// Tell whether a list of parts was printed, not read: `'type': 'text'` or a part's text, with either kind of quotes.
 fn prints_parts(text: &str) -> bool {
     fn behind<'t>(text: &'t str, word: &str) -> Option<&'t str> {
         text.strip_prefix(['\'', '"'])?.strip_prefix(word)?.strip_prefix(['\'', '"'])

@@ -13,12 +13,12 @@ pub type Numbered<'t> = (u32, Value<'t>);
 /// Stands between the system messages that become one.
 const BETWEEN: &str = "\n\n";
 
-/// Whether a template's source speaks of the role.
+/// Tell whether a template's source speaks of the role.
 pub fn knows_developer(source: &str) -> bool {
     source.contains("\"developer\"") || source.contains("'developer'")
 }
 
-/// Whether a message has this role.
+/// Tell whether a message has this role.
 pub fn has_role(message: &Value<'_>, role: &str) -> bool {
     fields(message).and_then(|fields| fields.get_str("role")).and_then(Value::as_str) == Some(role)
 }

@@ -19,7 +19,7 @@ pub fn needs(body: &mut [Stmt]) -> Vec<String> {
 struct Walk {
     /// The template's own variables that are in scope; each with the outer one that it is another name of.
     own: Vec<(String, Option<String>)>,
-    /// What the template sets anywhere: a macro may be called when it is set.
+    /// The variables that the template sets anywhere: a macro may be called when they are set.
     set: Vec<String>,
     /// Variables that the template has asked for.
     asked: Vec<String>,

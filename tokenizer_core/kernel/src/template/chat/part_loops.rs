@@ -1,4 +1,4 @@
-//! Whether a template loops over the parts of a message's content, found in its tree.
+//! The loops of a template over the parts of a message's content, found in its tree.
 
 use crate::template::syntax::ast::{Args, Expr, Macro, Stmt, StmtKind, Target};
 use crate::template::syntax::walk::each_statement;
@@ -6,10 +6,11 @@ use crate::template::syntax::walk::each_statement;
 /// A variable, or a field of one.
 type Read = (String, Option<String>);
 
-/// Where a template loops over the parts of a message.
+/// The presence of loops over the parts of a message in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartLoops {
-    /// Where vLLM 0.32 looks: a loop over `content` in a macro counts only if a call hands it a message's content.
+    /// True if there is one where vLLM 0.32 looks: a loop over `content` in a macro counts only if a call hands it a
+    /// message's content.
     pub found_by_vllm: bool,
     /// Over anything of that name too.
     pub any: bool,
@@ -84,7 +85,7 @@ fn content_parameters(
     found
 }
 
-/// What is looped over as it is, by its name.
+/// Return the names of the variables that are looped over as they are.
 fn bare_loops(body: &mut [Stmt]) -> Vec<String> {
     let mut found = Vec::new();
     each_statement(body, &mut |statement| {

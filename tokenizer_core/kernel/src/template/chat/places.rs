@@ -14,7 +14,7 @@ struct CallersPlace<'t> {
     part: Part<'t>,
 }
 
-/// How a place is reached from what it stands in.
+/// The step to a place from the value that holds it.
 #[derive(Debug, Clone)]
 pub enum Part<'t> {
     /// A message by its number, or an option by its name.
@@ -66,7 +66,7 @@ impl<'t> Places<'t> {
         self.add(above, Part::Index(index as u32))
     }
 
-    /// What a place stands in: the number of a message or the name of an option.
+    /// Return the root of a place: the number of a message or the name of an option.
     pub fn root(&self, place: u32) -> (Option<u32>, &'static str) {
         let mut at = &self.places[place as usize];
         loop {
@@ -77,7 +77,7 @@ impl<'t> Places<'t> {
         }
     }
 
-    /// Whether a place is the role of a message.
+    /// Tell whether a place is the role of a message.
     pub fn is_role(&self, place: u32) -> bool {
         let at = &self.places[place as usize];
         let above = &self.places[at.above as usize].part;

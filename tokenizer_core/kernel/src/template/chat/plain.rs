@@ -47,7 +47,7 @@ pub const BESIDE: [&str; 12] = [
     "video_urls",
 ];
 
-/// Who has checked what is rendered.
+/// The party that has checked the chat to be rendered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sent {
     /// The caller.
@@ -60,13 +60,13 @@ pub enum Sent {
 /// A rendered chat, without what only few callers ask for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// What the model is given.
+    /// The text that the model is given.
     pub text: String,
     /// The bytes that the caller wrote, in order and disjoint.
     pub caller: Vec<Range<usize>>,
 }
 
-/// What is not plain; nobody reads the message.
+/// Return the failure for a chat that is not plain; nobody reads the message.
 pub fn not_plain() -> Box<Failure> {
     Failure::new(Kind::NotPlain, "")
 }
@@ -98,7 +98,7 @@ impl Template {
     }
 }
 
-/// Whether something was written of every message that says something, of tools and of documents.
+/// Tell whether something was written of every message that says something, of tools and of documents.
 pub fn writes_all(runs: &[Run], places: &Places<'_>, messages: &[Value<'_>], chat: &Chat<'_>) -> bool {
     let mut written = vec![false; messages.len()];
     let (mut tools, mut documents) = (chat.tools.is_none_or(is_empty), chat.documents.is_none_or(is_empty));
@@ -118,7 +118,7 @@ pub fn writes_all(runs: &[Run], places: &Places<'_>, messages: &[Value<'_>], cha
     tools && documents && messages.iter().zip(written).all(|(message, written)| written || is_silent(message))
 }
 
-/// Whether a message surely says nothing.
+/// Tell whether a message surely says nothing.
 fn is_silent(message: &Value<'_>) -> bool {
     let Some(fields) = fields(message) else { return false };
     let is_blank = |text: &str| text.chars().all(is_space);
@@ -136,17 +136,17 @@ fn is_silent(message: &Value<'_>) -> bool {
     content_is_silent && !fields.get_str("tool_calls").is_some_and(truth) && fields.get_str("from").is_none()
 }
 
-/// Whether the JSON of a list holds nothing.
+/// Tell whether the JSON of a list holds nothing.
 pub fn is_empty(list: &str) -> bool {
     list.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() == 2
 }
 
-/// Whether an option is a list of objects.
+/// Tell whether an option is a list of objects.
 pub fn is_objects(value: &Value<'_>) -> bool {
     matches!(value, Value::List(values) if values.values.iter().all(|value| matches!(value, Value::Dict(_))))
 }
 
-/// Whether messages are objects whose content is text, in one string or in parts, with nothing else beside it.
+/// Tell whether messages are objects whose content is text, in one string or in parts, with nothing else beside it.
 pub fn are_plain(messages: &[Value<'_>]) -> bool {
     !messages.is_empty() && messages.iter().all(is_plain)
 }
@@ -171,7 +171,7 @@ pub fn text_of<'v, 't>(part: &'v Value<'t>) -> Option<&'v Value<'t>> {
     text.filter(|_| is_text && fields.get_str("content").is_none() && !holds(part, &MEDIA))
 }
 
-/// Whether an object has one of these keys.
+/// Tell whether an object has one of these keys.
 fn holds(value: &Value<'_>, names: &[&str]) -> bool {
     let Value::Dict(fields) = value else { return false };
     // Most keys differ from all of these in their first letter.

@@ -1,4 +1,4 @@
-//! What a template reads and writes, found in its tree and not by rendering.
+//! The reads and writes of a template, found in its tree and not by rendering.
 
 use crate::template::syntax::ast::{Args, Expr, Stmt, StmtKind};
 use crate::template::syntax::walk::each_statement;

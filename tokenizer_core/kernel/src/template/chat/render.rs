@@ -152,7 +152,7 @@ impl Template {
     }
 }
 
-/// What a run of a template made.
+/// The result of a run of a template.
 pub(super) struct Made<'t> {
     pub text: Builder,
     pub turns: Vec<Turn>,
@@ -233,7 +233,7 @@ fn rendering(text: String, runs: Vec<text::Run>, turns: Vec<Turn>, places: &Plac
     Rendering { text, spans, generated, turns, writes_all: false, after }
 }
 
-/// What stands for which message, in order and disjoint; of what stands in one another, the inner takes from the outer.
+/// Return the text of each message, in order and disjoint; of turns within one another, the inner takes from the outer.
 fn apart(mut turns: Vec<Turn>) -> Vec<Turn> {
     turns.sort_by_key(|turn| (turn.bytes.start, std::cmp::Reverse(turn.bytes.end)));
     let (mut parts, mut open): (Vec<Turn>, Vec<Turn>) = (Vec::with_capacity(turns.len()), Vec::new());

@@ -1,4 +1,4 @@
-//! What a template, a chat and a rendering are.
+//! The types of a template, a chat and a rendering.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub enum ContentFormat {
 /// The roles that a template is tried with.
 pub const PROBED: [&str; 4] = ["system", "developer", "user", "assistant"];
 
-/// What was found about each of the probed roles: a bit for strings and one for parts, above one that is always set.
+/// The findings about each of the probed roles: a bit for strings and one for parts, above one that is always set.
 pub type ProbeResults = [OnceNonZeroUsize; PROBED.len()];
 
 /// A compiled template.
@@ -39,11 +39,11 @@ pub struct Template {
     pub(super) scope: Scope,
     pub(super) slots: u16,
     pub(super) source: Box<str>,
-    /// Whether it may write what time it is.
+    /// True if it may write the present time.
     pub tells_time: bool,
-    /// Where it loops over the content of a message.
+    /// Its loops over the content of a message.
     pub part_loops: PartLoops,
-    /// Whether its source speaks of the role `developer`.
+    /// True if its source speaks of the role `developer`.
     pub knows_developer: bool,
     /// The literals that it may write.
     pub written: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Template {
     pub(super) found: ProbeResults,
 }
 
-/// What is rendered: JSON for what the caller gives.
+/// The input of a rendering: JSON for all that the caller gives.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs, reason = "as in transformers")]
 pub struct Chat<'t> {
@@ -70,7 +70,7 @@ pub struct Chat<'t> {
     pub most: Option<u64>,
     /// The chats of the same request that were rendered before.
     pub before: Before,
-    /// Who has checked it.
+    /// The party that has checked it.
     pub sent: Sent,
     /// The form that the template is given.
     pub form: MessageForm,
@@ -92,16 +92,16 @@ pub struct Span {
 /// A rendered chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
-    /// What the model is given.
+    /// The text that the model is given.
     pub text: String,
-    /// What the caller wrote, in order.
+    /// The parts that the caller wrote, in order.
     pub spans: Vec<Span>,
-    /// What stands in `{% generation %}` blocks, in bytes.
+    /// The text in `{% generation %}` blocks, in bytes.
     pub generated: Vec<Range<usize>>,
-    /// What stands for which message, in order: what a loop wrote while it was at the message, without what a loop
-    /// within that wrote at another.
+    /// The text of each message, in order: the part that a loop wrote while it was at the message, without the parts
+    /// that a loop within that wrote at another.
     pub turns: Vec<Turn>,
-    /// Whether every message, tools and documents surely left a trace; not looked for where the service checked them.
+    /// True if every message, tools and documents surely left a trace; not looked for where the service checked them.
     pub writes_all: bool,
     /// For the next chat of the same request.
     pub after: Before,

@@ -11,7 +11,7 @@ use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
 use crate::template::values::value::{Dict, Items, Value};
 
-/// How deep the arguments of a call stand in a message.
+/// The depth of the arguments of a call within a message.
 const ARGUMENTS_DEPTH: usize = 4;
 /// Bytes of all arguments; more are counted before they are read.
 const MAX_ARGUMENTS: usize = 128 << 10;
@@ -81,17 +81,17 @@ pub fn tools<'t>(tools: &Value<'t>, places: &mut Places<'t>, budget: &Budget) ->
 pub struct Form<'p, 't> {
     /// All places.
     pub places: &'p mut Places<'t>,
-    /// What [`arguments`] found.
+    /// The arguments that [`arguments`] found.
     pub arguments: std::slice::Iter<'t, String>,
     /// Nothing is charged: the budget grows with what is given.
     pub budget: &'p Budget,
     /// The route's.
     pub form: MessageForm,
-    /// Whether content becomes parts.
+    /// True if content becomes parts.
     pub parts: bool,
-    /// Whether results of tools keep empty texts.
+    /// True if results of tools keep empty texts.
     pub keeps_empty: bool,
-    /// Whether nobody has checked the messages.
+    /// True if nobody has checked the messages.
     pub raw: bool,
 }
 

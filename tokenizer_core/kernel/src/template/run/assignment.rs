@@ -1,4 +1,4 @@
-//! What `set` and loops assign to: variables, fields of namespaces, and the parts of a value.
+//! The targets to which `set` and loops assign: variables, fields of namespaces, and the parts of a value.
 
 use super::state::Run;
 use crate::template::syntax::ast::Target;

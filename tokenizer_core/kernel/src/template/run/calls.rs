@@ -270,7 +270,7 @@ impl<'t> Run<'t> {
         Ok(Value::Range(Rc::new(range)))
     }
 
-    /// What `dict` and `namespace` are given: an object or pairs, and names.
+    /// Collect the arguments of `dict` and `namespace`: an object or pairs, and names.
     fn pairs(&mut self, given: Given<'t>, of: &str) -> Result<Vec<(Value<'t>, Value<'t>)>> {
         let mut pairs = Vec::new();
         let mut positional = given.positional.into_iter();

@@ -3,7 +3,7 @@
 use crate::template::syntax::strings::{is_cased, is_decimal, push_title};
 use crate::template::values::text::{Builder, Text};
 
-/// What a method of that name makes of a text.
+/// Apply the method of that name to a text.
 pub fn mapped<'t>(text: &Text<'t>, method: &str) -> Text<'t> {
     let whole = text.as_str();
     if whole.is_ascii() && matches!(method, "upper" | "lower") && text.uniform().is_some() {

@@ -168,7 +168,7 @@ impl<'t> Run<'t> {
         self.filter(&filter.name, value, given).map_err(|failure| failure.about(&at_hand))
     }
 
-    /// What the filters of a block make of its text.
+    /// Apply the filters of a block to its text.
     pub fn filter_of_block(&mut self, filter: &'t Expr, text: Text<'t>) -> Result<Value<'t>> {
         match filter {
             Expr::Filter(filter) => self.eval_filter(filter, Some(text)),
@@ -197,7 +197,7 @@ impl<'t> Run<'t> {
         Ok(Value::Bool(true))
     }
 
-    /// Whether a comparison holds.
+    /// Tell whether a comparison holds.
     pub fn compare(&mut self, operator: Comparison, left: &Value<'t>, right: &Value<'t>) -> Result<bool> {
         let sign = match operator {
             Comparison::Eq => return equal(left, right, &self.budget),

@@ -143,7 +143,7 @@ impl<'t> Run<'t> {
     }
 }
 
-/// What `%` takes keys from, and so never has too many of.
+/// Tell whether `%` takes keys from the values, and so never has too many of them.
 fn is_mapping(values: &Value<'_>) -> bool {
     matches!(values, Value::Dict(_) | Value::List(_) | Value::Range(_) | Value::Undefined(_))
 }

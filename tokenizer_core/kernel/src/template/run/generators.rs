@@ -19,7 +19,7 @@ impl<'t> Run<'t> {
         self.generator(Source::Later(Box::new((name, value.clone(), given))))
     }
 
-    /// What such a generator goes over.
+    /// Return the source that such a generator goes over.
     pub fn begin(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
         match name {
             "items" => {
@@ -71,7 +71,7 @@ impl<'t> Run<'t> {
         Ok(paths)
     }
 
-    /// What `map`, `select` and their like go over, one item after the other.
+    /// Return the source that `map`, `select` and their like go over, one item after the other.
     fn stepwise(&mut self, name: &str, value: &Value<'t>, given: Given<'t>) -> Result<Source<'t>> {
         if !truth(value) {
             return Ok(Source::Empty);

@@ -1,4 +1,4 @@
-//! What a rendering holds beside its variables: arguments, iterators, and what changes.
+//! The things that a rendering holds beside its variables: arguments, iterators, and what changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -59,14 +59,14 @@ impl Budget {
     }
 }
 
-/// Where items come from.
+/// The source of items.
 #[derive(Debug)]
 pub enum Source<'t> {
     /// No items.
     Empty,
     /// It is being asked for its next item.
     Busy,
-    /// What a filter makes, once it is asked for its first item.
+    /// The items that a filter makes, once it is asked for its first item.
     Later(Box<(&'static str, Value<'t>, Given<'t>)>),
     /// A list or a tuple, and the place in it.
     Items(Rc<Items<'t>>, usize),
@@ -78,22 +78,22 @@ pub enum Source<'t> {
     View(View, Rc<Dict<'t>>, usize),
     /// Numbers, and how many are gone.
     Counted(Counted, usize),
-    /// What is at hand.
+    /// Values that are already made.
     Values(std::vec::IntoIter<Value<'t>>),
     /// Another iterator, by its number.
     Other(u32),
-    /// What passes the condition of a loop, whose variables stand at a base.
+    /// The items that pass the condition of a loop, whose variables begin at a base.
     Tested(Box<Source<'t>>, &'t For, u32),
-    /// What a filter does to each item.
+    /// The items of a source, to each of which a filter's step is applied.
     Filtered(Box<Source<'t>>, Rc<FilterStep<'t>>),
 }
 
-/// What `map`, `select` and their like do to each item.
+/// The step that `map`, `select` and their like apply to each item.
 #[derive(Debug)]
 pub struct FilterStep<'t> {
     /// The path of an attribute to look at; without parts the item itself.
     pub path: Vec<Value<'t>>,
-    /// What is done.
+    /// The action on the item.
     pub action: Action<'t>,
 }
 
@@ -109,7 +109,7 @@ pub enum Action<'t> {
 }
 
 impl Source<'_> {
-    /// How many items there are, where Python's `len` tells.
+    /// Return the number of items, if Python's `len` tells it.
     pub fn length(&self) -> Option<usize> {
         match self {
             Self::Empty => Some(0),
@@ -142,7 +142,7 @@ pub enum Object<'t> {
 pub struct Loop<'t> {
     pub source: Source<'t>,
     pub length: Option<usize>,
-    /// How many items were begun.
+    /// The number of items that were begun.
     pub begun: usize,
     /// The item behind the present one, if it was looked at.
     pub after: Option<Option<Value<'t>>>,

@@ -11,7 +11,7 @@ use crate::template::values::number::write_float;
 use crate::template::values::text::{Builder, TEMPLATE, Text};
 use crate::template::values::value::Value;
 
-/// How JSON is written.
+/// The writer of JSON, with its options.
 struct Writer<'r, 't> {
     run: &'r mut Run<'t>,
     made: Builder,
@@ -109,7 +109,7 @@ impl<'t> Writer<'_, 't> {
         Ok(())
     }
 
-    /// What stands before an item.
+    /// Write the text before an item.
     fn between(&mut self, at: usize, level: usize) -> Result<()> {
         if at > 0 {
             let separator = self.item_separator.clone();

@@ -13,7 +13,7 @@ use crate::template::values::budget::OBJECT;
 use crate::template::values::text::{Builder, Text, count};
 use crate::template::values::value::Value;
 
-/// How many parts a text may be cut into at the most, if that is limited.
+/// The greatest number of parts that a text may be cut into, if that is limited.
 type Limit = Option<usize>;
 
 impl<'t> Run<'t> {

@@ -1,4 +1,4 @@
-//! What changes while a template is rendered: namespaces, loops, iterators. They are known by numbers.
+//! The objects that change while a template is rendered: namespaces, loops, iterators. They are known by numbers.
 
 use super::held::{Loop, Object, Source};
 use super::state::Run;

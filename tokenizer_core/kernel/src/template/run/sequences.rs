@@ -123,7 +123,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// What a value is sorted by: strings without their case.
+    /// Return the key by which a value is sorted: strings without their case.
     pub fn sort_key(&mut self, value: Value<'t>, sensitive: bool) -> Result<Value<'t>> {
         match &value {
             Value::Str(text) if !sensitive => {

@@ -1,4 +1,4 @@
-//! How a value is written by `%` and `format`: flags, widths, and numbers in their ways.
+//! The format of a value that `%` and `format` write: flags, widths, and numbers in their ways.
 
 use super::state::Run;
 use crate::template::syntax::failure::{Failure, Result};
@@ -8,7 +8,7 @@ use crate::template::values::value::Value;
 /// No number is wider than so many characters.
 const MAX_WIDTH: usize = 1 << 20;
 
-/// How a value is written.
+/// The format of a value.
 #[derive(Debug, Default)]
 #[allow(missing_docs, reason = "as in Python")]
 pub struct Spec {
@@ -23,7 +23,7 @@ pub struct Spec {
 
 /// Reads a directive behind its sign.
 pub struct Directive<'s> {
-    /// What is not read yet.
+    /// The text that is not read yet.
     pub rest: &'s str,
 }
 

@@ -11,7 +11,7 @@ use crate::template::values::budget::{Budget, MAX_DEPTH, OBJECT, no_memory};
 use crate::template::values::text::Builder;
 use crate::template::values::value::{Dict, Function, Undefined, Value};
 
-/// How a block ends.
+/// The way a block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// At its end.
@@ -22,40 +22,40 @@ pub enum Flow {
     Continue,
 }
 
-/// What a run through a loop over messages wrote, in bytes of the text.
+/// The text that one run through a loop over messages wrote, in bytes of the whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The number of the message.
     pub message: u32,
-    /// Where it stands.
+    /// Its position.
     pub bytes: Range<usize>,
 }
 
 /// One rendering.
 pub struct Run<'t> {
-    /// What is left.
+    /// The budget that is left.
     pub budget: Budget,
     /// The variables of all functions that run, and of those that a macro still reaches.
     pub slots: Vec<Value<'t>>,
-    /// Where those of the present function begin.
+    /// The start of the variables of the present function.
     pub base: usize,
     /// Up to where variables stay, since a macro stands among them.
     pub pinned: usize,
     depth: u32,
     /// The line that runs.
     pub line: u32,
-    /// What is written.
+    /// The text that is written.
     pub out: Builder,
-    /// What runs through loops wrote about a message; one within another comes first.
+    /// The turns that runs through loops wrote about a message; one within another comes first.
     pub turns: Vec<Turn>,
-    /// How many texts are made before they are written.
+    /// The number of texts that are made before they are written.
     pub inner: u32,
-    /// What changes, by number.
+    /// The objects that change, by number.
     pub objects: Vec<Object<'t>>,
     variables: Rc<Dict<'t>>,
-    /// What was cut out of a caller's texts.
+    /// The literals that were cut out of a caller's texts.
     pub taken: Taken,
-    /// What `strftime_now` says.
+    /// The time that `strftime_now` tells.
     pub clock: &'t Clock,
 }
 
@@ -153,7 +153,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// What the caller or Jinja gives by a name.
+    /// Return the value that the caller or Jinja gives by a name.
     fn resolve(&mut self, name: &'t str) -> Result<Value<'t>> {
         self.budget.charge(2 + (name.len() >> 4))?;
         if let Some(value) = self.variables.get_str(name) {

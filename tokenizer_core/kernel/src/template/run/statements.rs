@@ -201,7 +201,7 @@ impl<'t> Run<'t> {
         Value::Macro(made, self.base as u32)
     }
 
-    /// Whether an expression is true.
+    /// Tell whether an expression is true.
     pub fn eval_truth(&mut self, value: &'t Expr) -> Result<bool> {
         Ok(truth(&self.eval(value)?))
     }

@@ -1,5 +1,5 @@
-//! What a template takes out of a caller's text and puts back is the caller's, although it is the template's literal:
-//! `content.split("<|end|>") | join("<|end|>")` is the text that the caller wrote.
+//! Text that a template takes out of a caller's text and puts back is the caller's, although it is the template's
+//! literal: `content.split("<|end|>") | join("<|end|>")` is the text that the caller wrote.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ impl<'t> Run<'t> {
         Ok(())
     }
 
-    /// What a template puts between or into parts, with the caller as the author of what was taken out, in whatever
-    /// case. If none of the parts held the literal, the first of a caller's is named.
+    /// Return the text that a template puts between or into parts, with the caller as the author of all that was taken
+    /// out, in whatever case. If none of the parts held the literal, the first of a caller's is named.
     pub fn put_back<'v>(&mut self, text: &Text<'t>, parts: impl IntoIterator<Item = &'v Text<'t>>) -> Result<Text<'t>>
     where
         't: 'v,

@@ -12,7 +12,7 @@ use crate::template::values::repr::text_of;
 use crate::template::values::value::Value;
 
 impl<'t> Run<'t> {
-    /// Whether a test holds.
+    /// Tell whether a test holds.
     pub fn test(&mut self, name: &str, value: Value<'t>, given: Given<'t>) -> Result<bool> {
         self.budget.charge(2)?;
         let operator = match name {

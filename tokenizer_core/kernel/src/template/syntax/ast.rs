@@ -1,9 +1,9 @@
 //! The compiled form: what the parser makes, and in which `resolve` writes down where every variable stands.
 
-/// Where a variable stands.
+/// The position of a variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Slot {
-    /// How many functions outwards.
+    /// The number of functions outwards.
     pub hops: u16,
     /// The number among the variables of that function.
     pub index: u16,
@@ -14,7 +14,7 @@ pub struct Slot {
 pub struct Name {
     /// As it is written.
     pub name: Box<str>,
-    /// Where its value stands.
+    /// The position of its value.
     pub slot: Slot,
 }
 
@@ -45,7 +45,7 @@ pub enum Comparison {
     NotIn,
 }
 
-/// What is given to a call, a filter or a test.
+/// The arguments of a call, a filter or a test.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs, reason = "as in Python")]
 pub struct Args {
@@ -99,7 +99,7 @@ pub enum Expr {
     Condition(Box<(Expr, Expr, Option<Expr>, u32)>),
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "the targets of Jinja")]
 pub enum Target {
@@ -112,7 +112,7 @@ pub enum Target {
 /// Targets and their values.
 pub type Assigned = Vec<(Target, Expr)>;
 
-/// What happens to variables where a scope is entered and left.
+/// The changes to variables where a scope is entered and left.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// In this order.
@@ -121,7 +121,7 @@ pub struct Scope {
     pub unset: Vec<u16>,
 }
 
-/// How a variable begins.
+/// The initial value of a variable.
 #[derive(Debug, Clone)]
 pub enum Load {
     /// As what the caller or Jinja gives by that name.
@@ -141,13 +141,13 @@ pub struct Macro {
     pub params: Vec<Name>,
     /// Of the last parameters.
     pub defaults: Vec<Expr>,
-    /// What it writes.
+    /// The statements that it runs to write its text.
     pub body: Vec<Stmt>,
-    /// How variables begin.
+    /// The initial values of its variables.
     pub scope: Scope,
-    /// How many variables there are.
+    /// The number of variables.
     pub slots: u16,
-    /// Where `caller`, `kwargs` and `varargs` stand, if the body uses them.
+    /// The slots of `caller`, `kwargs` and `varargs`, if the body uses them.
     pub special: [Option<u16>; 3],
     /// Its number among the macros of the template.
     pub number: u32,
@@ -168,7 +168,7 @@ pub struct For {
     pub scope: Scope,
     pub test_scope: Scope,
     pub otherwise_scope: Scope,
-    /// Where `loop` stands, if the body uses it.
+    /// The slot of `loop`, if the body uses it.
     pub loop_slot: Option<u16>,
     /// The variables of a recursive loop, which is a function.
     pub slots: u16,
@@ -179,13 +179,13 @@ pub struct For {
 /// A statement and its line.
 #[derive(Debug, Clone)]
 pub struct Stmt {
-    /// What it does.
+    /// The action of the statement.
     pub kind: StmtKind,
     /// From 1 on.
     pub line: u32,
 }
 
-/// What a statement does.
+/// The action of a statement.
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "the statements of Jinja")]
 pub enum StmtKind {

@@ -1,6 +1,6 @@
-//! What a template runs into, when it is compiled or rendered.
+//! The errors of a template, when it is compiled or rendered.
 
-/// Which of the errors of this package it is.
+/// The kind of an error: one of the errors of this package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The source is not a template.
@@ -15,16 +15,16 @@ pub enum Kind {
     Limit,
     /// The template does what cannot be followed exactly.
     Untrackable,
-    /// What is given to the template is not JSON of a chat.
+    /// The input of the template is not JSON of a chat.
     Input,
-    /// What is given has to be checked first; there is no message.
+    /// The values must be checked first; there is no message.
     NotPlain,
 }
 
 /// An error of a template and where it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Which error it is.
+    /// The kind of the error.
     pub kind: Kind,
     /// Lower case where it is ours; the template's or Python's words where it is theirs.
     pub message: String,
@@ -36,7 +36,7 @@ pub struct Failure {
     pub field: Option<String>,
     /// The caller's value that was at hand, if it is known.
     pub at_hand: Option<AtHand>,
-    /// What the value at hand does not have.
+    /// The name that the caller's value does not have.
     pub missing: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Failure {
 pub struct AtHand {
     /// The origin of it or of a part of it.
     pub origin: u32,
-    /// Whether it is the object or list that holds what has the origin.
+    /// True if it is the object or list that holds the value or key with the origin.
     pub holds: bool,
     /// Its type, as Python names it.
     pub kind: &'static str,

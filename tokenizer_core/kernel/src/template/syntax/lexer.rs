@@ -43,7 +43,7 @@ pub enum Token {
 /// A token and its place.
 #[derive(Debug, Clone)]
 pub struct Placed {
-    /// What it is.
+    /// The token itself.
     pub token: Token,
     /// From 1 on.
     pub line: u32,
@@ -71,9 +71,9 @@ struct Lexer<'s> {
     source: &'s str,
     at: usize,
     line: u32,
-    /// Where the line began that `line` counts.
+    /// The start of the line that `line` counts.
     line_start: usize,
-    /// Whether what was read last ended in a line break.
+    /// True if the text read last ended in a line break.
     line_starting: bool,
     tokens: Vec<Placed>,
 }
@@ -135,7 +135,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Where the next `{{`, `{%` or `{#` begins.
+    /// Find the start of the next `{{`, `{%` or `{#`.
     fn next_tag(&self) -> Option<usize> {
         let bytes = self.source.as_bytes();
         memchr::memchr_iter(b'{', &bytes[self.at..])
@@ -336,7 +336,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Where the digits from `at` on end, which single underscores may part.
+/// Find the end of the digits from `at` on, which single underscores may part.
 fn digits(text: &[u8], mut at: usize) -> usize {
     let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     while is_digit(at) || (text.get(at) == Some(&b'_') && at > 0 && is_digit(at - 1) && is_digit(at + 1)) {

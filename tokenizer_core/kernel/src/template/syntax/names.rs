@@ -181,7 +181,7 @@ pub const LIST_METHODS: [&str; 3] = ["copy", "count", "index"];
 pub const TUPLE_METHODS: [&str; 2] = ["count", "index"];
 /// Methods of `loop`.
 pub const LOOP_METHODS: [&str; 2] = ["changed", "cycle"];
-/// What changes a dictionary or a list, which the sandbox forbids.
+/// The methods that change a dictionary or a list, which the sandbox forbids.
 pub const CHANGING_DICT: [&str; 5] = ["clear", "pop", "popitem", "setdefault", "update"];
 /// See [`CHANGING_DICT`].
 pub const CHANGING_LIST: [&str; 8] = ["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
@@ -192,22 +192,22 @@ pub fn is_plain_field(field: &str) -> bool {
     !name.contains(['.', '[', ':', '{', '!'])
 }
 
-/// Whether Python has a method that this engine does not have.
+/// Tell whether Python has a method that this engine does not have.
 pub fn is_refused_method(name: &str) -> bool {
     REFUSED_OF_STRINGS.contains(&name) || REFUSED_OF_NUMBERS.contains(&name)
 }
 
-/// Whether this engine has a filter.
+/// Tell whether this engine has a filter.
 pub fn is_filter(name: &str) -> bool {
     FILTERS.binary_search(&name).is_ok()
 }
 
-/// Whether this engine has a test.
+/// Tell whether this engine has a test.
 pub fn is_test(name: &str) -> bool {
     TESTS.binary_search(&name).is_ok()
 }
 
-/// Whether Jinja has a filter or a test that this engine does not have.
+/// Tell whether Jinja has a filter or a test that this engine does not have.
 pub fn known_to_jinja(name: &str) -> bool {
     REFUSED.contains(&name)
 }

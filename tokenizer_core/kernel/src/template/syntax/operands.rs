@@ -94,7 +94,7 @@ impl Parser {
         Ok(Expr::Dict(items))
     }
 
-    /// What follows an operand: attributes, items, calls.
+    /// Parse the rest behind an operand: attributes, items, calls.
     pub fn postfix(&mut self, mut value: Expr) -> Result<Expr> {
         loop {
             let height = self.height;
@@ -179,7 +179,7 @@ impl Parser {
         }
     }
 
-    /// What stands in the brackets of a call.
+    /// Parse the arguments in the brackets of a call.
     pub fn args(&mut self) -> Result<Args> {
         self.expect("(")?;
         self.enter()?;

@@ -4,20 +4,20 @@ use super::ast::{Expr, For, Macro, Scope, Stmt, StmtKind};
 use super::failure::{Failure, Kind, Result};
 use super::lexer::{Placed, Token, tokenize};
 
-/// How deep blocks and expressions may stand in one another. Python allows 100 blocks and 200 brackets.
+/// The greatest depth of blocks and expressions in one another. Python allows 100 blocks and 200 brackets.
 const MAX_DEPTH: u32 = 90;
 
 /// Goes through the tokens.
 pub struct Parser {
     tokens: Vec<Placed>,
     at: usize,
-    /// How many blocks and expressions are open.
+    /// The number of open blocks and expressions.
     pub depth: u32,
-    /// How deep the expression that was read last is.
+    /// The depth of the expression that was read last.
     pub height: u32,
-    /// How many loops of the same function are open.
+    /// The number of open loops of the same function.
     pub loops: u32,
-    /// How many conditions are open, within which Jinja looks filters and tests up when they are reached.
+    /// The number of open conditions, within which Jinja looks filters and tests up when they are reached.
     pub soft: u32,
 }
 
@@ -51,12 +51,12 @@ impl Parser {
         token
     }
 
-    /// Whether an operator is at hand.
+    /// Tell whether the current token is this operator.
     pub fn is(&self, operator: &str) -> bool {
         matches!(self.token(), Token::Op(found) if *found == operator)
     }
 
-    /// Whether a name is at hand.
+    /// Tell whether the current token is this name.
     pub fn is_name(&self, name: &str) -> bool {
         matches!(self.token(), Token::Name(found) if found == name)
     }

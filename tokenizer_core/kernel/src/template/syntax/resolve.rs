@@ -1,4 +1,4 @@
-//! Where every variable stands: functions, scopes and slots, as Jinja's compiler lays them out in Python.
+//! The position of every variable: functions, scopes and slots, as Jinja's compiler lays them out in Python.
 
 use std::collections::HashMap;
 
@@ -107,7 +107,7 @@ impl Resolver {
         }
     }
 
-    /// How the variables of a scope begin.
+    /// Return the initial values of the variables of a scope.
     fn scope(&mut self, scope: usize) -> Result<Scope> {
         let symbols = self.scopes.get(scope);
         let (function, loads) = (symbols.function, symbols.loads.clone());

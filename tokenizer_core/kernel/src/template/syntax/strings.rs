@@ -10,12 +10,12 @@ pub fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\x1c'..='\x1f')
 }
 
-/// Where `str.splitlines` ends a line.
+/// Tell whether `str.splitlines` ends a line at a character.
 pub fn is_line_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// What a string literal stands for, without its quotes.
+/// Return the value of a string literal, given without its quotes.
 pub fn literal(source: &str) -> Result<String, String> {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;
@@ -138,12 +138,12 @@ fn is_title(character: char) -> bool {
         || matches!(character, '\u{1FA8}'..='\u{1FAF}' | '\u{1FBC}' | '\u{1FCC}' | '\u{1FFC}')
 }
 
-/// Whether a character has a case.
+/// Tell whether a character has a case.
 pub fn is_cased(character: char) -> bool {
     character.is_lowercase() || character.is_uppercase() || is_title(character)
 }
 
-/// What `title` and `capitalize` make of the first letter of a word.
+/// Append the form that `title` and `capitalize` give to the first letter of a word.
 pub fn push_title(character: char, into: &mut String) {
     let single = match character {
         'Ǆ'..='ǆ' => Some('ǅ'),

@@ -7,7 +7,7 @@ use super::ast::{Expr, Stmt, StmtKind, Target};
 /// A variable: its level and its name. Scopes of one level in one function share variables, as in Python.
 pub type Ident = (u16, String);
 
-/// How a variable begins.
+/// The initial value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begins {
     /// As a parameter.

@@ -46,7 +46,7 @@ impl Parser {
         Ok(())
     }
 
-    /// What is assigned to: one or several, up to a name of `ends` or the end of the tag.
+    /// Parse the targets of an assignment: one or several, up to a name of `ends` or the end of the tag.
     pub fn target(&mut self, ends: &[&str], fields: bool) -> Result<Target> {
         let (mut items, mut is_tuple) = (Vec::new(), false);
         loop {

@@ -87,7 +87,7 @@ pub enum StmtPart<'s> {
     Target(&'s mut Target),
     /// Names that a function begins with.
     Params(&'s [Name]),
-    /// What is read.
+    /// The thing that is read.
     Expr(&'s mut Expr),
     /// Statements within.
     Body(&'s mut [Stmt]),
@@ -178,7 +178,7 @@ pub fn each_statement(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Stmt)) {
     }
 }
 
-/// Which of `wanted` are read in statements before they are written, however deep.
+/// Return the names of `wanted` that are read in statements before they are written, however deep.
 pub fn undeclared(body: &mut [Stmt], wanted: &[&str]) -> Vec<String> {
     let mut wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What one rendering may cost: steps, and bytes made, which are steps too.
+//! The most that one rendering may cost: steps, and bytes made, which are steps too.
 
 use std::cell::Cell;
 
@@ -24,9 +24,9 @@ pub const BYTES_PER_STEP: u64 = 6;
 const SLICE: u64 = 1 << 20;
 /// More than the largest block that the allocator keeps for later: asking for so much leaves no trace.
 const LEAST_ASKED: u64 = 64 << 20;
-/// How deep calls, blocks and expressions may stand in one another; each takes some of the machine's stack.
+/// The greatest depth of calls, blocks and expressions in one another; each takes some of the machine's stack.
 pub const MAX_DEPTH: u32 = 450;
-/// How deep lists and objects may stand in one another.
+/// The greatest depth of lists and objects in one another.
 pub const MAX_NESTING: u16 = 250;
 
 /// Steps for each of the first chats of a request beside its bytes, for what all of them are rendered with.
@@ -39,7 +39,7 @@ pub const LATER_CHAT: u64 = 50_000;
 /// The chats of one request that were rendered: they share a budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Before {
-    /// How many there were.
+    /// The number of these chats.
     pub chats: u32,
     /// The steps that they left.
     pub left: u64,

@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::value::{Value, View};
 use crate::template::syntax::failure::{Failure, Result};
 
-/// Whether a value counts as true.
+/// Tell whether a value counts as true.
 pub fn truth(value: &Value<'_>) -> bool {
     match value {
         Value::Unset | Value::Undefined(_) | Value::None => false,
@@ -125,7 +125,7 @@ fn order_of_mixed(a: i64, b: f64) -> Option<Ordering> {
     Some(i128::from(a).cmp(&whole).then_with(|| 0.0_f64.partial_cmp(&b.fract()).unwrap_or(Ordering::Equal)))
 }
 
-/// Which of two values comes first; `Ok(None)` if neither does, as with what is not a number.
+/// Return the order of two values; `Ok(None)` if neither comes first, as with NaN.
 pub fn order(left: &Value<'_>, right: &Value<'_>, sign: &str, budget: &Budget) -> Result<Option<Ordering>> {
     budget.charge(1)?;
     match (left, right) {

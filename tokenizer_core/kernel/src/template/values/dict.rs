@@ -86,12 +86,12 @@ impl<'t> Dict<'t> {
         &self.entries
     }
 
-    /// How many keys there are.
+    /// Return the number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How deep values stand in it.
+    /// Return the depth to which values are nested in it.
     pub fn nesting(&self) -> u16 {
         self.nesting
     }

@@ -1,10 +1,10 @@
-//! How large a caller's values are, however their JSON is written: the budget of a rendering grows with it.
+//! The size of a caller's values, however their JSON is written: the budget of a rendering grows with it.
 
 use super::value::Value;
 
-/// What an object counts in bytes beside its JSON: a template does so much for each, however short it is.
+/// The bytes that an object counts beside its JSON: a template does so much for each, however short it is.
 const OBJECT_SIZE: usize = 200;
-/// What a number counts in bytes.
+/// The bytes that a number counts.
 const NUMBER_SIZE: usize = 8;
 
 /// The bytes of a value's JSON without white space and escapes.

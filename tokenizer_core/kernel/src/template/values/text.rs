@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::budget::no_memory;
 use crate::template::syntax::failure::Result;
 
-/// Who wrote a byte: twice the number of a place among the caller's values, 0 for the template; plus [`GENERATED`].
+/// The author of a byte: twice the number of a place among the caller's values, 0 for the template; plus [`GENERATED`].
 pub type Origin = u32;
-/// What the template's own literals have.
+/// The origin of the template's own literals.
 pub const TEMPLATE: Origin = 0;
 /// The bit of what stands in a `{% generation %}` block.
 pub const GENERATED: Origin = 1;
@@ -18,7 +18,7 @@ pub const GENERATED: Origin = 1;
 pub struct Run {
     /// In bytes of the text that the run belongs to.
     pub end: u32,
-    /// Whose it is.
+    /// The origin of its bytes.
     pub origin: Origin,
 }
 
@@ -70,7 +70,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// Whether there are no characters.
+    /// Tell whether there are no characters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -225,7 +225,7 @@ impl Builder {
         }
     }
 
-    /// What was appended.
+    /// Return the text that was appended.
     pub fn finish<'t>(self) -> Text<'t> {
         let end = self.made.text.len() as u32;
         Text::Part(Rc::new(self.made), 0, end)

@@ -10,9 +10,9 @@ use crate::template::syntax::failure::{AtHand, Failure, Result};
 /// A list or a tuple.
 #[derive(Debug)]
 pub struct Items<'t> {
-    /// What it holds; never changed, as the sandbox forbids it.
+    /// The values; never changed, as the sandbox forbids it.
     pub values: Vec<Value<'t>>,
-    /// How deep values stand in it.
+    /// The depth to which values are nested in it.
     pub nesting: u16,
 }
 
@@ -27,19 +27,19 @@ pub struct Dict<'t> {
     pub(super) message: u32,
 }
 
-/// What a `range` counts.
+/// The numbers of a `range`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "as in Python")]
 pub struct Counted {
     pub start: i64,
     pub stop: i64,
     pub step: i64,
-    /// Whose the numbers are.
+    /// The origin of the numbers.
     pub origin: Origin,
 }
 
 impl Counted {
-    /// How many numbers there are.
+    /// Return the number of numbers.
     pub fn len(&self) -> usize {
         let (low, high) = if self.step > 0 { (self.start, self.stop) } else { (self.stop, self.start) };
         if low >= high {
@@ -74,7 +74,7 @@ pub enum Undefined<'t> {
     Hint(&'static str),
 }
 
-/// Which part of a dictionary a view shows.
+/// The part of a dictionary that a view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "as in Python")]
 pub enum View {
@@ -123,7 +123,7 @@ pub enum Value<'t> {
     Iter(u32),
     Cycler(u32),
     Joiner(u32),
-    /// Where the variables of the function around stand; only in the first slot of a function.
+    /// The start of the variables of the enclosing function; only in the first slot of a function.
     Frame(u32),
 }
 
@@ -187,7 +187,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// How deep values stand in it.
+    /// Return the depth to which values are nested in it.
     pub fn nesting(&self) -> u16 {
         match self {
             Self::List(items) | Self::Tuple(items) => items.nesting,
@@ -219,7 +219,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Whose a number or a text is, without what stands in containers.
+    /// Return the origin of a number or a text, not of the values in containers.
     pub fn own_origin(&self) -> Origin {
         match self {
             Self::Int(_, origin) | Self::Big(_, origin) | Self::Float(_, origin) => *origin,
@@ -229,8 +229,8 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Where the value stands among the caller's: its origin, or that of one of its first parts, and whether it is a
-    /// part's. It is asked for often, and so it is never looked for long.
+    /// Return the place of the value among the caller's: its origin, or that of one of its first parts, and whether it
+    /// is a part's. It is asked for often, and so it is never looked for long.
     pub fn place(&self) -> Option<(Origin, bool)> {
         const FIRST: usize = 8;
         let own = |value: &Self| match value {
@@ -295,7 +295,7 @@ impl<'t> Items<'t> {
     }
 }
 
-/// How deep a container is over such values.
+/// Return the nesting depth of a container of these values.
 pub fn nested<'v, 't: 'v>(values: impl Iterator<Item = &'v Value<'t>>) -> Result<u16> {
     let nesting = values.map(Value::nesting).max().unwrap_or(0) + 1;
     if nesting > MAX_NESTING {

@@ -1,4 +1,5 @@
-//! What a run keeps after a round of pruning, as bytes: pieces by the numbers that they had at first, with scores.
+//! The data that a run keeps after a round of pruning, as bytes: pieces by the numbers that they had at first, with
+//! scores.
 //!
 //! A list is its length and then number and score of each piece, all little endian.
 

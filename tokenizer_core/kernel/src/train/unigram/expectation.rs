@@ -1,7 +1,7 @@
-//! How often every piece is expected to occur, over all ways to cut all words: forwards, then backwards.
+//! The expected number of occurrences of every piece, over all ways to cut all words: forwards, then backwards.
 //!
 //! Probabilities of long words leave the range of a float, so each sum has an exponent of its own, in steps of 256.
-//! What a word adds to a piece is rounded to a fixed point: sums of integers are the same in any order, so threads
+//! The addend of a word to a piece is rounded to a fixed point: sums of integers are the same in any order, so threads
 //! change nothing.
 
 use super::lattice::Lattice;

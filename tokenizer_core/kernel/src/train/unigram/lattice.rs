@@ -1,4 +1,4 @@
-//! Which pieces stand at every character of the text: the edges of the lattices of all words, in one array.
+//! The pieces at every character of the text: the edges of the lattices of all words, in one array.
 
 use super::seeds::Suffixes;
 use super::text::TrainingText;

@@ -163,7 +163,7 @@ struct Learner<'a> {
     characters: usize,
     /// Expected counts are integers in this unit.
     unit: f64,
-    /// How many pieces there were at first, and are to be in the smallest vocabulary.
+    /// The number of pieces at first, and the one to be reached in the smallest vocabulary.
     first: usize,
     last: usize,
     /// The fewest pieces that any vocabulary has had.
@@ -210,12 +210,12 @@ impl<'a> Learner<'a> {
         self.estimate(reporter)
     }
 
-    /// How many pieces the next round of pruning leaves, if none are left for another reason.
+    /// Return the number of pieces that the next round of pruning leaves, if none are left for another reason.
     fn left(&self) -> usize {
         (self.scores.len() as f64 * self.options.shrinking_factor) as usize
     }
 
-    /// How often every piece is expected.
+    /// Compute the expected count of every piece.
     fn expect(&self, reporter: &mut Reporter<'_>) -> Result<Vec<f64>> {
         let probabilities: Vec<f64> = self.scores.iter().map(|score| exp(*score)).collect();
         let add = |state: &mut Expectation, word: (usize, usize, u64), sums: &mut [u64]| {

@@ -21,7 +21,7 @@ pub struct Seed {
     pub first: u32,
     /// The end of its places.
     pub last: u32,
-    /// How often it occurs, times its length.
+    /// Its number of occurrences, times its length.
     pub score: u128,
 }
 

@@ -13,7 +13,7 @@ const SHARE: usize = 1 << 12;
 /// then.
 ///
 /// # Errors
-/// What `pause` returns; that of a thread that dies.
+/// The error of `pause`, or that of a thread that dies.
 pub fn summed<S: Default>(
     text: &TrainingText,
     threads: usize,

@@ -20,7 +20,7 @@ const FIRST: u32 = (1 << HALF) - 1;
 #[repr(align(16))]
 struct PlaceTable([[u8; 16]; 1 << LANES]);
 
-/// Which bytes of four words are used, by a bit for each character of two bytes or more, below one for each of three.
+/// The used bytes of four words, by a bit for each character of two bytes or more, below one for each of three.
 static PLACES: PlaceTable = {
     /// Gives a zero.
     const UNUSED: u8 = 0x80;

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use super::WINDOW;
 use crate::simd::level::{OnLevel, Portable};
 
-/// How each level writes the characters of a window that is not ASCII.
+/// Each level's way to write the characters of a window that is not ASCII.
 pub(super) trait WriteWindow: Copy {
     /// Write the first `length` characters, none of which has more than `MOST` bytes; returns how many bytes they have.
     ///

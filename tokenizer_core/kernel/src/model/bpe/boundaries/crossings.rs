@@ -102,7 +102,7 @@ impl Crossings {
         Some(crossings)
     }
 
-    /// Whether a token may span two neighbours.
+    /// Tell whether a token may span two neighbours.
     #[inline(always)]
     pub(super) fn has(&self, left: u32, right: u32) -> bool {
         let partly = right & 0xFF00 != 0 && self.has_partly(left, right);
@@ -122,7 +122,7 @@ impl Crossings {
         self.has_whole(last & 0xFF, last & !0xFF, bit(pair << 8)) | self.has_partly(last << 24, last)
     }
 
-    /// Whether a token may span two characters, the left one of which has that `last` byte and that [`bit`].
+    /// Tell whether a token may span two characters, the left one of which has that `last` byte and that [`bit`].
     #[inline(always)]
     fn has_whole(&self, last: u32, right: u32, bit: u32) -> bool {
         // SAFETY: see `place`; `last` is a byte.
@@ -130,7 +130,7 @@ impl Crossings {
         word >> (bit & 31) & 1 != 0
     }
 
-    /// Whether a token may end with the first byte of `right`, which has three, after `left`.
+    /// Tell whether a token may end with the first byte of `right`, which has three, after `left`.
     #[inline(always)]
     fn has_partly(&self, left: u32, right: u32) -> bool {
         self.first_bytes[(left >> 24 & 0x3F) as usize] >> (right >> 8 & 0x0F) & 1 != 0
@@ -145,7 +145,7 @@ impl Crossings {
     }
 }
 
-/// Which bit of a word stands for a left character, in the lowest five bits: of two bytes the first one's.
+/// Return the number of the bit of a left character in a word, in the lowest five bits: of two bytes the first one's.
 #[inline(always)]
 fn bit(left: u32) -> u32 {
     (left >> 16).wrapping_add(left >> 5)
@@ -157,7 +157,7 @@ pub(super) fn character(bytes: &[u8]) -> u32 {
 }
 
 impl Left {
-    /// What `bytes` end with, or `None` if it is beyond three bytes or no valid text ends so.
+    /// Return the left side that `bytes` end with, or `None` if it is beyond three bytes or no valid text ends so.
     fn of(bytes: &[u8]) -> Option<Self> {
         let tail = bytes.iter().rev().take_while(|byte| is_continuation(**byte)).count();
         if tail == bytes.len() {
@@ -183,7 +183,7 @@ impl Left {
 }
 
 impl Right {
-    /// What `bytes` begin with, or `None` as above.
+    /// Return the right side that `bytes` begin with, or `None` as above.
     fn of(bytes: &[u8]) -> Option<Self> {
         let length = 1 + bytes[1..].iter().take_while(|byte| is_continuation(**byte)).count();
         match expected(bytes[0])? {

@@ -8,18 +8,18 @@ pub struct Cuts {
     /// A byte for each byte of the text, all zero except while pieces are cut.
     pub(crate) marks: Vec<u8>,
     pub(crate) count: usize,
-    /// Whether `parts` is meaningful.
+    /// True if `parts` is meaningful.
     told: bool,
 }
 
 impl Cuts {
-    /// Where each part or uncut piece ends.
+    /// Return the end of each part or uncut piece.
     #[inline]
     pub fn ends(&self) -> &[u32] {
         &self.ends[..self.count]
     }
 
-    /// Which of them are parts; empty where that was not asked for.
+    /// Return for each of them whether it is a part; empty where that was not asked for.
     #[inline]
     pub fn parts(&self) -> &[bool] {
         if self.told { &self.parts[..self.count] } else { &[] }

@@ -1,6 +1,6 @@
 //! Cuts inside a piece that no merge can cross.
 //!
-//! Where no token of the vocabulary spans two neighbouring characters, no merge can ever join them, so the piece may be
+//! If no token of the vocabulary spans two neighbouring characters, no merge can ever join them, so the piece may be
 //! cut there. That is exact by construction, and in scripts without spaces it makes parts short enough for the piece
 //! cache. Leaving out such a cut changes no id, so the pairs that must stay together can be a small set that misses
 //! none of them and contains a few others by mistake.
@@ -18,7 +18,7 @@ pub use self::cuts::Cuts;
 use crate::simd::level::SimdLevel;
 use crate::vocabulary::Vocabulary;
 
-/// Which pairs of neighbouring characters some token spans.
+/// The pairs of neighbouring characters that some token spans.
 #[derive(Debug)]
 pub struct SafeSplit {
     crossings: Crossings,
@@ -31,9 +31,9 @@ impl SafeSplit {
         Crossings::new(vocabulary).map(|crossings| Self { crossings, level })
     }
 
-    /// Whether parts of pieces are more likely to be in a cache than whole pieces: if there are characters from U+3000
-    /// on, whose scripts have no spaces between words, or a quarter of the bytes is beyond ASCII. Words with a few
-    /// accents come again as they are.
+    /// Tell whether parts of pieces are more likely to be in a cache than whole pieces: if there are characters from
+    /// U+3000 on, whose scripts have no spaces between words, or a quarter of the bytes is beyond ASCII. Words with a
+    /// few accents come again as they are.
     #[inline]
     pub fn is_worth_cutting(&self, text: &[u8]) -> bool {
         self.level.run(script::IsWorthCutting(text))

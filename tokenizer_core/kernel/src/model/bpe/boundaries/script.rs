@@ -1,4 +1,4 @@
-//! Which text is cut into parts: decided by its bytes.
+//! The choice of the texts that are cut into parts: decided by their bytes.
 
 use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
 use crate::simd::level::OnLevel;

@@ -11,7 +11,7 @@ use crate::simd::level::OnLevel;
 use crate::simd::words::bytes_at;
 use crate::unicode::utf8::previous;
 
-/// What is put where a piece ends.
+/// The mark at the end of a piece.
 const MARK: u8 = 0x80;
 
 /// As [`super::SafeSplit::cut`].
