@@ -17,8 +17,8 @@ UNMATCHED = "unmatched"
 
 
 Tried = Literal["not yet", "in vain", "left to a thread", "takes long"]
-"""The outcome of asking the kernel on the event loop. In vain: unless it answered, the models are to. Left: it may answer
-in a thread. Takes long: it did, and is to go on in a thread."""
+"""The outcome of asking the kernel on the event loop. In vain: unless it answered, the models are to. Left: it may
+answer in a thread. Takes long: it did, and is to go on in a thread."""
 
 
 def _never() -> bool:

@@ -87,7 +87,7 @@ pub enum StmtPart<'s> {
     Target(&'s mut Target),
     /// Names that a function begins with.
     Params(&'s [Name]),
-    /// The thing that is read.
+    /// An expression, which is read.
     Expr(&'s mut Expr),
     /// Statements within.
     Body(&'s mut [Stmt]),
