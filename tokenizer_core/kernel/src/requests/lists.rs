@@ -1,5 +1,5 @@
-//! Bodies whose long lists nobody reads yet: the objects of each are cut out as JSON, and the service's models read what
-//! is left.
+//! Bodies whose long lists nobody reads yet: the objects of each are cut out as JSON, and the service's models read
+//! what is left.
 
 use crate::json::check::Objects;
 use crate::json::scan::Scanner;
