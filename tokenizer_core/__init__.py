@@ -55,13 +55,11 @@ if TYPE_CHECKING:
     from tokenizer_core.chat.content_parts import media_of
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat.json_list import JsonList, cut_out
+    from tokenizer_core.chat.rendered import Message, RenderedChat, Span
     from tokenizer_core.chat.rendering import (
         ChatRenderer,
-        Message,
         NotPlain,
-        RenderedChat,
         RenderingOptions,
-        Span,
         StepsSpent,
         steps_bounded,
         writes_every_message,
@@ -306,13 +304,11 @@ _LATER = {
     name: module
     for module, names in {
         "chat.encoding": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
+        "chat.rendered": ("Message", "RenderedChat", "Span"),
         "chat.rendering": (
             "ChatRenderer",
-            "Message",
             "NotPlain",
-            "RenderedChat",
             "RenderingOptions",
-            "Span",
             "StepsSpent",
             "steps_bounded",
             "writes_every_message",

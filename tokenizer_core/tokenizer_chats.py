@@ -12,7 +12,8 @@ from tokenizer_core.tokenizer_facts import TokenizerFacts
 
 if TYPE_CHECKING:
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
-    from tokenizer_core.chat.rendering import ChatRenderer, Message, RenderedChat, RenderingOptions
+    from tokenizer_core.chat.rendered import Message, RenderedChat
+    from tokenizer_core.chat.rendering import ChatRenderer, RenderingOptions
 
 
 class TokenizerChats(TokenizerFacts):
@@ -86,7 +87,7 @@ class TokenizerChats(TokenizerFacts):
         return Offsets(ids, spans, rendered.text, unit), rendered
 
     def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
-        from tokenizer_core.chat.rendering import RenderedChat
+        from tokenizer_core.chat.rendered import RenderedChat
 
         if not isinstance(messages, RenderedChat):
             return self.render_chat(messages, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenizer_core.chat.rendering import RenderedChat
+from tokenizer_core.chat.rendered import RenderedChat
 from tokenizer_core.token_html import FILMS, GREY, Look, legend, shown_tokens
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat.reasoning import TrainedReasoning, without_reasoning
-from tokenizer_core.chat.rendering import RenderedChat
+from tokenizer_core.chat.rendered import RenderedChat
 from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from tokenizer_core.chat.rendering import Span
+from tokenizer_core.chat.rendered import Span
 
 TrainedReasoning = Literal["all", "written", "none"]
 """The trained reasoning, with its marks: all, what somebody wrote (no empty marks of the template), or none."""

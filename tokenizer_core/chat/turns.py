@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core.chat.rendering import RenderedChat, Span
+from tokenizer_core.chat.rendered import RenderedChat, Span
 
 Ranges = list[tuple[int, int]]
 

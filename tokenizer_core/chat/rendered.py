@@ -1,0 +1,201 @@
+"""A rendered chat: its text, who wrote which part of it, and the same chat before each of its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from tokenizer_core._kernel import Rendering
+from tokenizer_core.chat.json_list import JsonList, json_of
+from tokenizer_core.chat.templates import Template
+from tokenizer_core.errors import InputError, MessageNotRendered, shown
+
+Message = Mapping[str, Any]
+
+REASONING = ("reasoning_content", "thinking", "reasoning")
+"""The names that templates read reasoning by."""
+
+
+class Span(NamedTuple):
+    """Characters that came from the caller.
+
+    Attributes:
+        message: the index of the message, or ``None`` for tools, documents and template arguments.
+        field: the path of the field, such as ``content``, ``tools[0].function.name`` or ``template_args.date``; of one
+            longer than 200 characters the beginning and ``...``.
+        start, end: half-open, in characters of the rendered text.
+    """
+
+    message: int | None
+    field: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class History:
+    """The state of a chat before each of its turns: the messages before it, rendered again when somebody asks.
+
+    Attributes:
+        template, options: what the chat was rendered with.
+        messages: those of the chat.
+    """
+
+    template: Template
+    options: Mapping[str, Any]
+    messages: JsonList
+
+    def prompt(self, message: int) -> tuple[str, bool]:
+        """Return the generation prompt behind the messages before one, and whether the template writes it if asked to.
+
+        Without such a prompt it is what stands behind these messages in any case.
+        """
+        for messages in (self.messages[:message], [{"role": "user", "content": "x"}]):
+            if not messages:
+                continue
+            try:
+                ended = self._render(messages, begins=False).text
+                rendered = self._render(messages, begins=True)
+            except InputError:
+                continue
+            begun, parts = rendered.text, rendered.turns
+            # A template may write it within its loop over messages, or more than it behind them.
+            behind = [begun[parts[-1][2] :]] if parts else []
+            prompt = max([*behind, begun[len(ended) :] if begun.startswith(ended) else ""], key=len)
+            return prompt, begun != ended
+        return "", False
+
+    def part(self, message: int) -> str:
+        """Return what the template writes of a message that is the last; nothing if it fails."""
+        try:
+            alone = self._render(self.messages[: message + 1], begins=False)
+        except InputError:
+            return ""
+        return next((alone.text[start:end] for of, start, end in alone.turns if of == message), "")
+
+    def closing(self, count: int) -> str:
+        """Return what the template writes behind the text of the first messages if no more follow."""
+        try:
+            alone = self._render(self.messages[:count], begins=False)
+        except InputError:
+            return ""
+        said = max(((message, end) for message, _, _, end in alone.spans if message is not None), default=(0, 0))
+        return alone.text[said[1] :]
+
+    def _render(self, messages: Sequence[Message], *, begins: bool) -> Rendering:
+        options = {**self.options, "add_generation_prompt": begins, "continue_final_message": None}
+        return render_checked(self.template, json_of(messages, "messages"), **options)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RenderedChat:
+    """A chat as text; what is told of it is made when somebody asks.
+
+    Attributes:
+        history: the same chat, to be rendered up to one of its messages.
+        given: the messages, tools, documents and template arguments, as the caller gave them, by the option's name.
+        rendering: what the kernel encodes.
+    """
+
+    history: History
+    given: Mapping[str, Any]
+    rendering: Rendering
+
+    @cached_property
+    def text(self) -> str:
+        """The text that the model is given."""
+        return self.rendering.text
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The parts of the text that the caller wrote: ``(message, field, start, end)`` in characters, in order."""
+        return tuple(map(Span._make, self.rendering.spans))
+
+    @cached_property
+    def generated(self) -> tuple[tuple[int, int], ...]:
+        """Half-open spans of ``{% generation %}`` blocks; empty where the template has none."""
+        return tuple(self.rendering.generated)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, int, int], ...]:
+        """``(message, start, end)`` of what the template wrote while it was at a message, in order."""
+        return tuple(self.rendering.turns)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The role of each message."""
+        given = self.given["messages"]
+        return tuple(role if isinstance(role := message.get("role"), str) else "" for message in given)
+
+    @property
+    def template(self) -> str:
+        """The hash of the template."""
+        return self.history.template.hash
+
+    def __repr__(self) -> str:
+        return f"RenderedChat({shown(self.text)}, {len(self.text):,} characters)"
+
+    def unused(self) -> list[str]:
+        """Return the fields that left no trace in the text: messages, their reasoning, ``tools``, ``documents``."""
+        said = {span.message for span in self.spans if span.message is not None and span.field != "role"}
+        thought = {span.message for span in self.spans if span.field.partition("[")[0] in REASONING}
+        shared = {span.field[: len("documents")] for span in self.spans if span.message is None}
+        unused: list[str] = []
+        for at, message in enumerate(self.given["messages"]):
+            reasoning = next((name for name in REASONING if message.get(name)), None)
+            if at not in said and _says(message):
+                unused.append(f"messages[{at}]")
+            elif reasoning is not None and at not in thought and str(message[reasoning]).strip():
+                unused.append(f"messages[{at}].{reasoning}")
+        for name in ("tools", "documents"):
+            if self.given[name] and not any(field.startswith(name) for field in shared):
+                unused.append(name)
+        return unused
+
+    def require_all_used(self) -> None:
+        """Refuse a chat of which a part left no trace, but for reasoning, which many templates leave out of history.
+
+        Raises:
+            MessageNotRendered
+        """
+        if self.rendering.writes_all:
+            return
+        unused = [field for field in self.unused() if not field.endswith(REASONING)]
+        if unused:
+            raise MessageNotRendered(
+                f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
+                f'or set unused to "report"{hint(self.given["messages"])}',
+                field=unused[0],
+            )
+
+
+def render_checked(template: Template, messages: bytes, **options: Any) -> Rendering:
+    """Render messages that are checked."""
+    rendering = template.engine.render(messages, now=template.now(), **options)
+    assert rendering is not None
+    return rendering
+
+
+def hint(messages: Sequence[Message]) -> str:
+    """Say what to do about the role ``developer``, and ShareGPT's form, ``{"from": "human", "value": ...}``."""
+    if any(message.get("role") == "developer" for message in messages):
+        return '; if the template does not know the role developer, send system, or set content_format to "auto"'
+    at = next((at for at, message in enumerate(messages) if "from" in message and "role" not in message), None)
+    if at is None:
+        return ""
+    return (
+        f'; messages[{at}] has "from" and no "role": rename "from" to "role" ("human" to "user", "gpt" to "assistant") '
+        'and "value" to "content"'
+    )
+
+
+def _says(message: Message) -> bool:
+    """Tell whether a message says something beside reasoning, which many templates leave out of history."""
+    if message.get("tool_calls"):
+        return True
+    content = message.get("content", message.get("value") if "from" in message else None)
+    if isinstance(content, (list, tuple)):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return isinstance(content, str) and bool(content.rpartition("</think>")[2].strip())
