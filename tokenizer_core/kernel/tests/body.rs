@@ -174,7 +174,7 @@ fn what_a_reader_may_refuse_is_not_cut_out() {
     for right in ["1", "-0", "1.5e-7", "0.0", r#""\u00e9\ud83d\ude42""#, "[1, {}, null]", "true", "false"] {
         assert!(value(right), "{right}");
     }
-    let (deep, long) = (format!("{}{}", "[".repeat(99), "]".repeat(99)), "1".repeat(300));
+    let (deep, long) = (format!("{}{}", "[".repeat(100), "]".repeat(100)), "1".repeat(300));
     for wrong in [
         "",
         "nul",
