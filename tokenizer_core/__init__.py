@@ -388,13 +388,11 @@ if not TYPE_CHECKING:  # A checker would believe that every name is there.
 _FOR_PEOPLE = """
     VERSION Tokenizer TokdError ArtifactError CorpusError InputError InvalidOption ReservedLiteral UnknownTokenId
     AddedToken BlockHashes ContinuedChat EncodedBatch EncodedChat EncodedPair Offsets PipelineConfig RenderedChat
-    Segmentation Settings block_hashes continue_chat shape_rows
-    train train_characters train_sizes extend counted Counts Recipe TrainingReport TrainingRun TrainSettings
-    CharacterSettings SentencePieceBpeSettings UnigramSettings WordPieceSettings WordSettings
-    check check_artifact CheckReport compare Comparison fertility fertility_by_language Fertility Explainer
-    encode_corpus read_token_files check_token_files sample_corpus Files RayEngine TokenFiles
-    pack pack_files plan_packs write_packs Packs
-    to_huggingface to_sentencepiece to_tiktoken to_vocab_merges
+    Segmentation Settings block_hashes continue_chat shape_rows train train_characters train_sizes extend counted
+    Counts Recipe TrainingReport TrainingRun TrainSettings CharacterSettings SentencePieceBpeSettings UnigramSettings
+    WordPieceSettings WordSettings check check_artifact CheckReport compare Comparison fertility fertility_by_language
+    Fertility Explainer encode_corpus read_token_files check_token_files sample_corpus Files RayEngine TokenFiles pack
+    pack_files plan_packs write_packs Packs to_huggingface to_sentencepiece to_tiktoken to_vocab_merges
 """
 """The rest of ``__all__`` are words and parts for the service, and errors below these."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from uvicorn.config import Config
@@ -135,3 +136,25 @@ def exchange(address: tuple[str, int], requests: bytes) -> bytes:
         connection.sendall(requests)
         answers = b"".join(iter(lambda: connection.recv(65536), b""))
     return re.sub(rb"date: [^\r]*", b"date:", answers)
+
+
+def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
+    """Return a request whose body comes in chunks."""
+    parts = b"".join(b"%x;a=b\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b""))[:-2]
+    return request(parts + trailer + b"\r\n", length=b"transfer-encoding: chunked\r\n")
+
+
+def counted(app: Any) -> list[str]:
+    """Return what the metrics count of requests."""
+    lines = app.tokd.metrics.page({}).decode().splitlines()
+    return [line for line in lines if line.startswith(("tokd_request", "tokd_tokens")) and "seconds" not in line]
+
+
+async def told(app: Any, sent: Iterable[bytes], *, at_once: bool) -> tuple[bytes, bool, list[str]]:
+    """Tell what comes back for bytes that are sent in these parts, and what was counted."""
+    caller = Caller(app, at_once=at_once)
+    for part in sent:
+        await caller.send(part)
+    closed = caller.transport.is_closing()
+    await caller.leave()
+    return caller.transport.written, closed, [line for line in counted(app) if "_created" not in line]
