@@ -12,7 +12,7 @@ BIN := .venv/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 CARGO = cargo
 MANIFEST := --manifest-path $(KERNEL)/Cargo.toml
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+PYTEST := $(BIN)/pytest --numprocesses 3 --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help

@@ -294,6 +294,19 @@ def _asked(draw: Any) -> tuple[str, str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not TEMPLATES, reason="the templates are not there")
+@pytest.mark.parametrize("path", ROUTES)
+@pytest.mark.parametrize("name", ["messages", "tools", "mess\\u0061ges"])
+@pytest.mark.parametrize("first", ['[{"role":"user","content":"a"}]', "null", "[]", "1"])
+@pytest.mark.parametrize("last", ['[{"role":"user","content":"b"}]', "null", "[]", '"x"', "{}"])
+def test_of_equal_fields_the_last_counts(both: Both, path: str, name: str, first: str, last: str) -> None:
+    text = '"text":"c",' if path in ("/encode", "/count") else '"prompt":"c",'
+    for more in ("", text, '"messages":[{"role":"user","content":"d"}],'):
+        body = f'{{{more}"{name}":{first},"{name}":{last}}}'.encode()
+        fast, modelled = both(path, TEMPLATES[0], body)
+        assert fast is None or fast == modelled, body
+
+
+@pytest.mark.skipif(not TEMPLATES, reason="the templates are not there")
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(_asked())
 @example(("/encode", SOME[0], b'{"messages":[]}'))

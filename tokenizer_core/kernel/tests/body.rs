@@ -165,6 +165,14 @@ fn lists_of_objects_are_cut_out_and_leave_as_many_empty_ones() {
 }
 
 #[test]
+fn of_equal_fields_the_models_find_the_last() {
+    for behind in ["null", "1", "\"x\"", "[]", "[{}]", "[[{}]]"] {
+        let body = format!(r#"{{"messages":[{{"a":1}}],"messages":{behind}}}"#);
+        assert_eq!(Parts::of(body.as_bytes(), &["messages".to_owned()]), None, "{body}");
+    }
+}
+
+#[test]
 fn what_a_reader_may_refuse_is_not_cut_out() {
     let is_cut = |list: &str| {
         let body = format!(r#"{{"messages":{list}}}"#);

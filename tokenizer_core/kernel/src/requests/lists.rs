@@ -30,11 +30,11 @@ impl<'a> Parts<'a> {
         let mut parts = Self { rest: String::new(), lists: Vec::new() };
         let mut copied = 0;
         scanner.object(|scanner, key| {
+            // Of equal fields the last counts, which the models find.
+            parts.lists.iter().all(|(known, _)| *known != key).then_some(())?;
             if !names.iter().any(|name| name == key) || scanner.peek()? != b'[' {
                 return scanner.skip_any().map(|_| ());
             }
-            // Of equal fields the last would count.
-            parts.lists.iter().all(|(known, _)| *known != key).then_some(())?;
             parts.rest.push_str(scanner.body.get(copied..scanner.at)?);
             let list = if scanner.is_nested() {
                 let (mut lists, mut emptied) = (Vec::new(), Vec::new());
