@@ -31,6 +31,7 @@ def test_every_promise_names_tests_and_every_test_file_exists() -> None:
     assert {file for file in named if not (ROOT / file).is_file()} == set()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not PRESENT, reason="without the data folder some tests have fewer cases")
 def test_every_promise_has_as_many_cases_as_the_page_says() -> None:
     files = sorted({file for _, files, _ in promises() for file in files})

@@ -32,6 +32,7 @@ def command(folder: Path, *options: str) -> list[str]:
     return [program, "serve", "--port", "0", "--watch", str(watched), "--trained", str(folder / "trained"), *options]
 
 
+@pytest.mark.nightly
 @pytest.mark.process
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_log_and_requests_are_json_in_one_stream(tmp_path: Path, workers: str) -> None:

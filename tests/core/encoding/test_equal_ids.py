@@ -42,6 +42,7 @@ def test_a_whole_corpus_is_as_in_tiktoken(name: str, language: str) -> None:
     assert first_difference(ours, theirs) == ""
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", vocabularies.TIKTOKEN)
 @pytest.mark.parametrize("language", CORPORA)
@@ -145,6 +146,7 @@ def test_a_saved_artifact_is_the_same_in_hugging_face(tiny: Tokenizer, tmp_path:
     assert ours == [row.tolist() for row in again.encode_batch(texts, special_tokens="parse")]
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", vocabularies.REAL)
 def test_a_saved_real_artifact_is_the_same_in_hugging_face(name: str, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_ids_of_a_long_piece_are_those_of_the_heap(name: str, shape: str) -> Non
     assert ours.tolist() == vocabularies.reference(name).encode(text, special_tokens="text")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_million_characters_take_near_linear_time(name: str, shape: str) -> None:

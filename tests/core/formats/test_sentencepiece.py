@@ -121,6 +121,7 @@ def test_random_text_has_the_library_s_ids_and_comes_back_as_there(name):
     check()
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", SETS)
 def test_random_ids_are_decoded_as_by_the_library_in_any_parts(name):
@@ -155,6 +156,7 @@ def test_every_character_alone_and_between_others(name):
             assert batch[index].tolist() == expected, hex(ord(characters[index]))
 
 
+@pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("text", ["a" * 1_000_000, " " * 1_000_000, "▁" * 300_000, "漢" * 300_000, "\u0301" * 300_000])

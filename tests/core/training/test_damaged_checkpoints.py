@@ -39,6 +39,7 @@ def damaged(dice: random.Random, data: bytes) -> bytes:
     return data[:at]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", MODELS)
 def test_a_damaged_checkpoint_changes_no_result(tmp_path: Path, model: str) -> None:
     dice = random.Random(20_26)

@@ -44,6 +44,7 @@ def recipe_of(kind: str, seed: int = 20_26) -> Recipe:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_merging_goes_on_from_any_merge_to_the_same_bytes(tmp_path: Path, kind: str) -> None:
     recipe = recipe_of(kind)
@@ -103,6 +104,7 @@ def unigram_of(sizes: list[int]) -> Recipe:
     return Recipe.from_dict({"corpus": {"texts": texts}, "name": "same", **chosen})
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [[], [300, 80, 150]])
 def test_unigram_goes_on_behind_any_round_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[int]

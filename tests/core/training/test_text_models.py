@@ -95,6 +95,7 @@ def test_word_pieces_of_a_real_corpus_are_those_of_hugging_face(name: str) -> No
     assert vocabulary == theirs
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("score", ["count", "likelihood"])
 def test_word_pieces_are_those_of_the_definition(score: Any) -> None:
     rng = random.Random(SEED)
@@ -199,6 +200,7 @@ def test_a_run_that_is_continued_gives_the_same_bytes(model: str, tmp_path: Path
     assert (report.hash, report.wanted) == (large.hash, 120)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", SETTINGS)
 def test_threads_and_borders_of_documents_change_nothing(model: Any, tmp_path: Path) -> None:
     rng = random.Random(SEED)

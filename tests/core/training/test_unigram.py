@@ -86,6 +86,7 @@ def test_sizes_of_a_run_are_the_artifacts_of_runs_for_each_alone(tmp_path: Path)
         assert alone.hash == found, size
 
 
+@pytest.mark.nightly
 def test_a_word_of_a_million_characters_takes_no_recursion_and_no_square() -> None:
     rng = random.Random(SEED)
     word = "".join(rng.choices("abcdefgh", k=1_000_000))

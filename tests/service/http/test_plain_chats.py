@@ -307,7 +307,7 @@ def test_of_equal_fields_the_last_counts(both: Both, path: str, name: str, first
 
 
 @pytest.mark.skipif(not TEMPLATES, reason="the templates are not there")
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(_asked())
 @example(("/encode", SOME[0], b'{"messages":[]}'))
 @example(("/encode", SOME[0], b'{"messages":[[{"role":"user","content":"a"}]]}'))

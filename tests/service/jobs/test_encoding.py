@@ -134,6 +134,7 @@ def test_workers_share_the_parts_of_a_job(
     store.close()
 
 
+@pytest.mark.nightly
 def test_killed_workers_cost_their_part_alone_and_the_bytes_are_the_same(
     make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -186,6 +187,7 @@ def test_a_cancelled_job_stops_all_its_workers_and_leaves_nothing(
     store.close()
 
 
+@pytest.mark.nightly
 @SQLITE
 def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
     make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: dict[str, bytes], tmp_path: Path

@@ -39,6 +39,7 @@ def workers(server: int) -> list[int]:
     return found
 
 
+@pytest.mark.nightly
 @SQLITE
 def test_one_supervised_worker_several_server_processes_trains_what_any_of_them_serves(
     make_settings: MakeSettings, start: Start, tmp_path: Path

@@ -116,6 +116,7 @@ def check_end(store: JobStore, job: Job, trained: Path, undisturbed: Path) -> No
     assert contents(trained / done.artifact.directory) == contents(undisturbed)
 
 
+@pytest.mark.nightly
 @SQLITE
 def test_a_killed_server_is_followed_by_another_that_ends_its_jobs(
     make_settings: MakeSettings, start: Start, corpus: Path, undisturbed: Path, tmp_path: Path

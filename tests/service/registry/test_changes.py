@@ -277,6 +277,7 @@ def test_tokenizers_come_and_go_under_load_with_no_wrong_id_and_in_the_same_memo
     assert len(left) == 4, left
 
 
+@pytest.mark.nightly
 def test_all_processes_follow_and_a_new_name_is_there_at_once(
     run_server: RunServer, sources: Path, tmp_path: Path
 ) -> None:
@@ -297,6 +298,7 @@ def test_all_processes_follow_and_a_new_name_is_there_at_once(
                     assert ids_of(client, name) == "tokenizer_not_found"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_sighup_takes_up_artifacts_under_load_and_loses_no_request(
     sources: Path, artifacts: tuple[str, str], tmp_path: Path, workers: int

@@ -48,6 +48,7 @@ def unpacked(archive: bytes, into: Path) -> Tokenizer:
     return Tokenizer.open(directory)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("settings", [OF_BPE, OF_UNIGRAM], ids=["bpe", "unigram"])
 def test_every_size_is_named_served_and_fetched(server: Server, tmp_path: Path, settings: dict[str, Any]) -> None:
     name = settings.get("model", "bpe")
