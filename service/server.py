@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -258,6 +259,10 @@ def create_worker() -> App:
     """Build the application of one of several processes, from the environment that ``run`` gave it."""
     # If the one above them is killed, they would go on, and hold the address against the next server.
     end_with_parent(signal.SIGTERM)
+    above = multiprocessing.parent_process()
+    if above is not None and not above.is_alive():
+        # It was killed during the imports of this one, and no signal comes any more.
+        sys.exit(0)
     configure_logging()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     give_back_large()

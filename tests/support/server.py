@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -67,21 +67,28 @@ RunServer = Callable[..., Any]
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[Server]:
-    """Run a server; in the end it and its workers are gone."""
+def started(settings: Settings) -> Iterator[tuple[Forked, IO[bytes]]]:
+    """Start a server, and give its process and its log; in the end it and its workers are gone."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = {**os.environ, "PYTHONPATH": path, **settings.environment()}
     code = "from service.server import run; from service.settings import Settings; run(Settings.load())"
     with TemporaryFile() as out, TemporaryFile() as log, Path(os.devnull).open("rb") as nothing:
         process = Forked(code, env=env, cwd=ROOT, files=[nothing, out, log])
         try:
-            server = Server(process, log, settings.uds)
-            try:
-                yield server
-            finally:
-                server.client.close()
+            yield process, log
         finally:
-            if process.poll() is None:
-                # Its workers too.
+            with suppress(ProcessLookupError):
+                # Its workers too, also if it ended before them.
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Server]:
+    """Run a server."""
+    with started(settings) as (process, log):
+        server = Server(process, log, settings.uds)
+        try:
+            yield server
+        finally:
+            server.client.close()
