@@ -4,7 +4,7 @@ import { byId, h, said, tell } from "./dom.js";
 import { readable } from "./readable.js";
 
 const SIGNS = { passed: "✓", failed: "✗", not_applicable: "–" };
-let app, audited = null;
+let app, audited = null, running = false;
 
 export function create(given) {
   app = given;
@@ -21,12 +21,19 @@ export function create(given) {
 }
 
 export async function show() {
+  enable();
   if (audited !== app.tokenizer && !(audited instanceof File)) clear();
   try {
     byId("audit-upload").hidden = !(await app.description()).paths["/check"];
   } catch (error) {
     if (!app.failed(error)) tell(byId("audit-error"), said(error));
   }
+}
+
+/** Let nobody begin an audit while one runs, nor before the tokenizers are known. */
+function enable() {
+  byId("run-audit").disabled = running || !app.tokenizer;
+  byId("audit-file").disabled = running;
 }
 
 function clear() {
@@ -37,7 +44,8 @@ function clear() {
 }
 
 async function run(control, what, check) {
-  control.disabled = true;
+  running = true;
+  enable();
   clear();
   byId("audit-verdict").textContent = "The audit runs…";
   try {
@@ -54,7 +62,8 @@ async function run(control, what, check) {
     byId("audit-verdict").textContent = "";
     if (!app.failed(error)) tell(byId("audit-error"), said(error));
   } finally {
-    control.disabled = false;
+    running = false;
+    enable();
     control.focus();
   }
 }

@@ -98,17 +98,23 @@ TYPED = """async ([selector, text]) => {
 
 
 @pytest.mark.parametrize(
-    ("view", "field", "shown"),
+    ("view", "field", "shown", "last"),
     [
-        ("chat", "#messages .message:nth-child(2) textarea", "#rendered .author-user >> nth=-1"),
-        ("compare", "#compare-text", "#compare-columns .tokens >> nth=2"),
+        (
+            "chat",
+            "#messages .message:nth-child(2) textarea",
+            "#rendered .author-user >> nth=-1",
+            "#rendered .author-user",
+        ),
+        ("compare", "#compare-text", "#compare-columns .tokens >> nth=2", "#fertility .group"),
     ],
 )
 def test_what_needs_several_answers_has_one_request_under_way_too(
-    server: Server, open_page: OpenPage, view: str, field: str, shown: str
+    server: Server, open_page: OpenPage, view: str, field: str, shown: str, last: str
 ) -> None:
     page = open_page(f"{server.url}/#view={view}")
-    page.wait_for_load_state("networkidle")
+    # The network may be idle before the page has begun to ask.
+    expect(page.locator(last).first).to_be_visible()
     under_way = {"now": 0, "most": 0, "all": 0}
 
     def answer(route: Route) -> None:
