@@ -8,9 +8,8 @@ mod run;
 mod syntax;
 mod values;
 
-pub use chat::plain::{self, Sent};
-pub use chat::template::{Chat, ContentFormat, Rendering, Span, Template};
-pub use chat::vllm_form::MessageForm;
+pub use chat::plain;
+pub use chat::template::{Chat, ContentFormat, MessageForm, Rendering, Sent, Span, Template};
 pub use run::clock::Clock;
 pub use run::state::Turn;
 pub use syntax::failure::{Failure, Kind, Result};

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::messages::fields;
 use super::places::Places;
-use super::template::{Chat, Template};
-use super::vllm_form::MessageForm;
+use super::template::{Chat, MessageForm, Template};
 use crate::template::run::clock::Clock;
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::strings::is_space;
@@ -46,16 +45,6 @@ pub const BESIDE: [&str; 12] = [
     "video_url",
     "video_urls",
 ];
-
-/// The party that has checked the chat to be rendered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sent {
-    /// The caller.
-    #[default]
-    Checked,
-    /// Nobody: it is rendered if it is plain.
-    Raw,
-}
 
 /// A rendered chat, without what only few callers ask for.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use once_cell::race::OnceNonZeroUsize;
 
 use super::part_loops::PartLoops;
-use super::plain::Sent;
-use super::vllm_form::MessageForm;
 use crate::template::run::state::Turn;
 use crate::template::syntax::ast::{Scope, Stmt};
 use crate::template::values::budget::Before;
@@ -24,6 +22,30 @@ pub enum ContentFormat {
     String,
     /// A list of parts.
     Parts,
+}
+
+/// The form of messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MessageForm {
+    /// As they are sent.
+    #[default]
+    Sent,
+    /// As vLLM's `/tokenize` has them, which reads reasoning by one name.
+    Tokenize,
+    /// As its render routes have them.
+    Render,
+    /// As its route of responses has them.
+    Responses,
+}
+
+/// The party that has checked the chat to be rendered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sent {
+    /// The caller.
+    #[default]
+    Checked,
+    /// Nobody: it is rendered if it is plain.
+    Raw,
 }
 
 /// The roles that a template is tried with.

@@ -7,6 +7,7 @@ use super::developer::{Numbered, has_role};
 use super::messages::{fields, joined};
 use super::places::Places;
 use super::plain::{not_plain, text_of};
+use super::template::MessageForm;
 use crate::template::syntax::failure::Result;
 use crate::template::values::budget::Budget;
 use crate::template::values::value::{Dict, Items, Value};
@@ -40,20 +41,6 @@ const FIELDS_OF_PARTS: [&str; 18] = [
 ];
 /// Clients of Anthropic's begin a system text with it; the service takes the line away.
 const BILLING_HEADER: &str = "x-anthropic-billing-header";
-
-/// The form of messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum MessageForm {
-    /// As they are sent.
-    #[default]
-    Sent,
-    /// As vLLM's `/tokenize` has them, which reads reasoning by one name.
-    Tokenize,
-    /// As its render routes have them.
-    Render,
-    /// As its route of responses has them.
-    Responses,
-}
 
 /// The arguments of all calls that are JSON in strings, in order.
 pub fn arguments(messages: &[Value<'_>]) -> Vec<String> {

@@ -32,21 +32,12 @@ impl Parser {
 
     /// See [`Self::tuple`]; nothing at all is a tuple only in brackets.
     pub fn list(&mut self, conditional: bool, ends: &[&str], bracketed: bool) -> Result<Expr> {
-        let (mut items, mut is_tuple, mut height) = (Vec::new(), false, 0);
-        loop {
-            let ended = matches!(self.token(), Token::BlockEnd | Token::PrintEnd)
-                || self.is(")")
-                || ends.iter().any(|end| self.is_name(end));
-            if ended {
-                break;
-            }
-            items.push(if conditional { self.expression()? } else { self.or()? });
-            height = height.max(self.height);
-            if !self.skip(",") {
-                break;
-            }
-            is_tuple = true;
-        }
+        let mut height = 0;
+        let (mut items, is_tuple) = self.separated(ends, |parser| {
+            let item = if conditional { parser.expression()? } else { parser.or()? };
+            height = height.max(parser.height);
+            Ok(item)
+        })?;
         match items.pop() {
             Some(one) if !is_tuple => return Ok(one),
             Some(last) => items.push(last),
@@ -55,6 +46,29 @@ impl Parser {
         }
         self.raise(height)?;
         Ok(Expr::Tuple(items))
+    }
+
+    /// Parse items up to a name of `ends`, a bracket or the end of the tag; also tell whether a comma follows one.
+    pub fn separated<T>(
+        &mut self,
+        ends: &[&str],
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<(Vec<T>, bool)> {
+        let (mut items, mut has_comma) = (Vec::new(), false);
+        loop {
+            let ended = matches!(self.token(), Token::BlockEnd | Token::PrintEnd)
+                || self.is(")")
+                || ends.iter().any(|end| self.is_name(end));
+            if ended {
+                break;
+            }
+            items.push(item(self)?);
+            if !self.skip(",") {
+                break;
+            }
+            has_comma = true;
+        }
+        Ok((items, has_comma))
     }
 
     fn or(&mut self) -> Result<Expr> {

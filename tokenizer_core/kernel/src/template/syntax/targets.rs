@@ -48,20 +48,7 @@ impl Parser {
 
     /// Parse the targets of an assignment: one or several, up to a name of `ends` or the end of the tag.
     pub fn target(&mut self, ends: &[&str], fields: bool) -> Result<Target> {
-        let (mut items, mut is_tuple) = (Vec::new(), false);
-        loop {
-            let ended = matches!(self.token(), Token::BlockEnd | Token::PrintEnd)
-                || self.is(")")
-                || ends.iter().any(|end| self.is_name(end));
-            if ended {
-                break;
-            }
-            items.push(self.one_target(fields)?);
-            if !self.skip(",") {
-                break;
-            }
-            is_tuple = true;
-        }
+        let (mut items, is_tuple) = self.separated(ends, |parser| parser.one_target(fields))?;
         match (is_tuple, items.pop()) {
             (_, None) => Err(self.fail(format!("Expected an expression, got {}", self.told()))),
             (false, Some(one)) => Ok(one),
