@@ -103,19 +103,17 @@ if TYPE_CHECKING:
     from tokenizer_core.training.entry_settings import (
         CharacterSettings,
         Normalizing,
-        PairScore,
         WordPieceSettings,
         Words,
         WordSettings,
     )
-    from tokenizer_core.training.families import BpeStyle, ModelName
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress, TimeLeft
     from tokenizer_core.training.recipe import Recipe, training_settings
     from tokenizer_core.training.report import TrainingReport
     from tokenizer_core.training.run import TrainingRun
     from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
-    from tokenizer_core.training.settings import IdLayout, TieBreak, TrainSettings
+    from tokenizer_core.training.settings import TieBreak, TrainSettings
     from tokenizer_core.training.train import counted, extend, train, train_sizes
     from tokenizer_core.training.unigram_settings import UnigramSettings
 
@@ -136,7 +134,6 @@ __all__ = [
     "Beside",
     "BlockHashes",
     "Bounds",
-    "BpeStyle",
     "CacheStatistics",
     "Cancelled",
     "CharacterMerges",
@@ -173,7 +170,6 @@ __all__ = [
     "Format",
     "HashMismatch",
     "HistoryRewritten",
-    "IdLayout",
     "InputError",
     "InternalError",
     "InvalidArtifact",
@@ -187,7 +183,6 @@ __all__ = [
     "MessageForm",
     "MessageNotRendered",
     "Method",
-    "ModelName",
     "Normalizing",
     "NotPlain",
     "Offsets",
@@ -200,7 +195,6 @@ __all__ = [
     "PackPlan",
     "Packs",
     "Padding",
-    "PairScore",
     "PipelineConfig",
     "Point",
     "Progress",
@@ -353,19 +347,17 @@ _LATER = {
         "training.entry_settings": (
             "CharacterSettings",
             "Normalizing",
-            "PairScore",
             "WordPieceSettings",
             "WordSettings",
             "Words",
         ),
-        "training.families": ("BpeStyle", "ModelName"),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress", "TimeLeft"),
         "training.described": ("Setting",),
         "training.recipe": ("Recipe", "training_settings"),
         "training.report": ("TrainingReport",),
         "training.run": ("TrainingRun",),
-        "training.settings": ("IdLayout", "TieBreak", "TrainSettings"),
+        "training.settings": ("TieBreak", "TrainSettings"),
         "training.sentencepiece_settings": ("SentencePieceBpeSettings",),
         "training.unigram_settings": ("UnigramSettings",),
         "training.train": ("counted", "extend", "train", "train_sizes"),
