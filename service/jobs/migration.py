@@ -7,13 +7,15 @@ from sqlalchemy import Connection, inspect, text
 from service.jobs.schema import JOBS
 
 _OLD = f"{JOBS.name}_before_kinds"
+_PARTS = "tokd_job_parts"
+"""By the rows of this table the workers of an earlier version divided their work."""
 
 
 def migrate(connection: Connection) -> None:
     """Give every job a kind, in the transaction that opens the store: jobs of before there were kinds train."""
-    # Of a version whose workers divided their work by rows.
-    connection.execute(text("DROP TABLE IF EXISTS tokd_job_parts"))
     found = inspect(connection)
+    if found.has_table(_PARTS):
+        connection.execute(text(f"DROP TABLE {_PARTS}"))
     if not found.has_table(JOBS.name):
         return
     columns = [column["name"] for column in found.get_columns(JOBS.name)]

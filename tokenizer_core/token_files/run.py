@@ -178,10 +178,17 @@ def encode_corpus(
 
 
 def has_free_task(out: str | os.PathLike[str]) -> bool:
-    """Tell whether a run that joins those that write ``out`` would find a task that no other has."""
+    """Tell whether a run that joins those that write ``out`` would find a task that no other has.
+
+    No run begins, or goes on, where the folder of parts is not there or cannot be used.
+    """
     store = Store(store_of(Path(out)))
-    with contextlib.closing(Claims(store.folder)) as claims:
-        return any(claims.is_free(key) for key in store.left())
+    try:
+        left = store.left(store.plan())
+        with contextlib.closing(Claims(store.folder)) as claims:
+            return any(map(claims.is_free, left))
+    except OSError:
+        return False
 
 
 def _shared(recipe: Recipe, store: Store, memory: int, task: Task) -> Call:
@@ -245,7 +252,7 @@ class _Run:
         if now >= self._next_count:
             # Other runs finish tasks too, which this one sees otherwise only when it would take them.
             self._next_count = now + _COUNTED
-            self._done_by_all = self._total - sum(self._sizes.get(key, 0) for key in self._store.left())
+            self._done_by_all = self._total - sum(self._sizes[key] for key in self._store.left(self._sizes))
         done = max(self._done, self._done_by_all) + self.meter.bytes
         self._told = max(self._told, min(done, self._total))
         self._progress(EncodingProgress(self._told, self._total, self._documents, self._tokens))

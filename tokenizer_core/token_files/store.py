@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -61,13 +61,15 @@ class Store:
         """Write down the tasks, for whoever asks whether one is left."""
         replace(self.folder / _PLAN, [json.dumps([task.key for task in planned]).encode()])
 
-    def left(self) -> list[str]:
-        """Return the keys of the tasks that are not done; none before the plan is written."""
-        try:
-            planned: list[str] = json.loads((self.folder / _PLAN).read_bytes())
-        except FileNotFoundError:
-            return []
-        return [key for key in planned if not self._marker_of_task(key).exists()]
+    def plan(self) -> list[str]:
+        """Return the keys of the tasks of the last run that began."""
+        keys: list[str] = json.loads((self.folder / _PLAN).read_bytes())
+        return keys
+
+    def left(self, keys: Iterable[str]) -> list[str]:
+        """Return those of some tasks that are not done."""
+        names = {entry.name for entry in os.scandir(self.folder)}
+        return [key for key in keys if self._marker_of_task(key).name not in names]
 
     def finish(self, task: Task, parts: int) -> None:
         """Say that a task has so many parts."""
