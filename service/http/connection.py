@@ -32,7 +32,7 @@ from service.errors import ServiceError, refusal
 from service.http import bounds, request_head
 from service.http.asgi_request import REFUSED, AsgiRequest, RequestQueue
 from service.http.bounds import Timers
-from service.http.fast_path import KernelRoute
+from service.http.fast_path import FastPath
 from service.http.request_head import MAX_HEAD_BYTES
 from service.http.wire import Wire, address
 from service.request_log import LogEntry
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
     state = _IDLE
 
     _parser: HttpRequestParser
-    _kernel: KernelRoute
+    _kernel: FastPath
     _entry: LogEntry | None = None
     """Of the request that is being read, in the state ``KERNEL``."""
 
@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
         self.requests = RequestQueue(self.app, server_state.tasks)
         self._server_state = server_state
         self._connections: set[Any] = server_state.connections
-        self._fast_paths: Mapping[bytes, KernelRoute] = getattr(self.app, "fast_paths", {})
+        self._fast_paths: Mapping[bytes, FastPath] = getattr(self.app, "fast_paths", {})
         self._begin_to_parse()
         self._body: list[bytes] = []
 

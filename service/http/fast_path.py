@@ -76,13 +76,17 @@ class PlainRequests(Plain):
                 return None
             given = self._ask(loaded, body, reference, may_take_long)
         if given is None or isinstance(given, str):
-            if not may_take_long and (loaded.takes_long(len(body)) or body.count(b",") >= INLINE_ITEMS):
+            if not may_take_long and (loaded.takes_long(len(body)) or self._has_many(body)):
                 raise LeftToThread
             return None
         return Answer([given[0]], given[1], loaded.hash, headers=self._headers(loaded, reference))
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.get(reference)
+
+    def _has_many(self, body: bytes) -> bool:
+        """Tell whether a body may hold more items than are answered on the event loop."""
+        return body.count(b",") >= INLINE_ITEMS
 
     def _headers(self, loaded: ServedTokenizer, _: str | None) -> Trace:
         return loaded.headers
@@ -139,8 +143,8 @@ fiftieth of a request.
 """
 
 
-class KernelRoute(Protocol):
-    """The kernel's way to answer one route, as a connection asks for it."""
+class FastPath(Protocol):
+    """The way to have the kernel answer one route, as a connection asks for it."""
 
     def open(self, headers: Headers, peer: tuple[str, int] | None) -> LogEntry | None:
         """Open a request by its head; ``None`` if a task is to do that."""

@@ -74,6 +74,9 @@ class PlainTextsOrChats(PlainTexts):
             return given
         return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long)
 
+    def _has_many(self, body: bytes) -> bool:
+        return _MESSAGES not in body and super()._has_many(body)
+
 
 class PlainTokenize(PlainRequests):
     """Requests with one chat to ``/tokenize`` as vLLM has it."""
@@ -87,6 +90,9 @@ class PlainTokenize(PlainRequests):
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
         return self._chats.ask("tokenize", loaded, body, reference, may_take_long)
+
+    def _has_many(self, _: bytes) -> bool:
+        return False
 
     def _headers(self, loaded: ServedTokenizer, reference: str | None) -> Trace:
         return self._engines.headers(reference, loaded)

@@ -84,6 +84,10 @@ def test_a_bug_before_the_body_is_read_is_answered_as_one(
         (b'{"text":"fox","return":["ids","tokens"]}', [False]),
         (b'{"text":"%b","return":["ids","tokens"]}' % (b"fox " * 6000), [False]),
         (b'{"messages":[{"role":"user","content":"fox"}],"return":["ids","labels"]}', [False]),
+        (
+            b'{"messages":[%b],"return":["ids","labels"]}' % b",".join([b'{"role":"user","content":"fox"}'] * 600),
+            [False],
+        ),
         (b'{"text":[%b"fox"]}' % (b'"fox",' * 300), [False, True]),
         (b'{"text":"%b"}' % (b"fox " * 30_000), [False]),
         (b'{"text":1}', [False]),

@@ -34,7 +34,7 @@ from tests.core.chat.test_forging import attacks, chats
 from tests.service.conftest import MakeClient, state_of
 from tests.support.connection import answered_at_once
 from tests.support.odd_json import written
-from tokenizer_core import StepsSpent
+from tokenizer_core import StepsSpent, base_artifact
 
 RENDER = "/v1/chat/completions/render"
 ROUTES = ("/encode", "/count", "/tokenize", RENDER)
@@ -68,7 +68,8 @@ def answered(ask: Callable[[], Answer]) -> tuple[Any, ...]:
 @pytest.fixture(scope="module", params=["text", "engine"])
 def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
     """Ask the kernel, and the models of which lists stay JSON and of which they become values; these must agree."""
-    state = state_of(make_client(literals=("*=engine",) if request.param == "engine" else ()))
+    engine = {"literals": ("*=engine",), "chat_parse": True, "chat_literals": "parse"}
+    state = state_of(make_client(**(engine if request.param == "engine" else {})))
 
     @cache
     def routes(template: str) -> dict[str, tuple[Any, Modelled]]:
@@ -336,6 +337,27 @@ def test_the_kernel_answers_about_chats_as_the_models_do(both: Both, asked: tupl
     path, template, body = asked
     fast, modelled = both(path, template, body)
     assert fast is None or fast == modelled
+
+
+@pytest.mark.parametrize("path", ["/tokenize", RENDER])
+def test_each_model_has_its_own_literals_and_length(make_client: MakeClient, path: str) -> None:
+    models, lengths = ("a=base", "b=base"), ("a=50", "b=60")
+    app: Any = make_client(
+        artifacts=(base_artifact(),), models=models, literals=("a=engine",), max_model_len=lengths
+    ).app
+    route, headers = app._hot[path], ((b"x-request-id", b"h"),)
+    plain, handler = route.json.plain.for_request(headers), route.negotiate(headers) if route.negotiate else route.json
+    messages, found = [{"role": "user", "content": "a fox <|im_end|>"}], set()
+    # What an answer has beside the ids is kept; that of another model must not be taken.
+    for model in ("a", "b", "base", "a", "b"):
+        body = json.dumps({"model": model, "messages": messages}).encode()
+        fast, slow = (
+            (b"".join(map(bytes, answer.blocks)), answer.headers, answer.tokens)
+            for answer in (plain.answer(body, may_take_long=False), handler.answer(handler.parse(body)))
+        )
+        assert fast == slow
+        found.add(fast)
+    assert len(found) == 3
 
 
 def test_a_plain_chat_is_answered_where_it_is_read(client: TestClient) -> None:
