@@ -16,7 +16,7 @@ from service.errors import ServiceError
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat import prompts, vllm_messages
-from service.routes.compat.variables import FIELD
+from service.routes.compat.conversation import FIELD
 from service.settings import Settings
 from tokenizer_core import MessageForm, Tokenizer
 

@@ -11,12 +11,10 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic_blocks
-from service.routes.compat.conversation import Conversation
+from service.routes.compat.conversation import Conversation, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
-from service.routes.compat.parts import Uncountable
-from service.routes.compat.tools import Tool, custom_tools
-from service.routes.compat.variables import Variables
+from service.routes.compat.parts import Tool, Uncountable
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
@@ -121,7 +119,7 @@ def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation
         error = ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
         uncountable.unless_skipped("mcp_servers", "mcp_servers", error)
     conversation = anthropic_blocks.read(body.system, body.messages, uncountable)
-    tools = custom_tools(body.tools, uncountable, parameters=anthropic_blocks.PARAMETERS)
+    tools = anthropic_blocks.read_tools(body.tools, uncountable)
     variables = Variables(body.chat_template_kwargs)
     if (body.thinking or {}).get("type") == "disabled":
         variables.set_effort("none", "thinking.type")

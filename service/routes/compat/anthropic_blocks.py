@@ -1,4 +1,4 @@
-"""Anthropic's messages and their blocks as a conversation, as vLLM reads them."""
+"""Anthropic's messages, their blocks and tools, as vLLM reads them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import Conversation
+from service.routes.compat.conversation import Conversation, Turn
 from service.routes.compat.parts import (
     Text,
+    Tool,
     Uncountable,
+    function,
     kind_of,
     not_text,
     object_of,
     objects_of,
     text_of,
     texts_of,
+    tool_of,
 )
-from service.routes.compat.turns import Turn
 from service.schemas.fields import Object
 
-PARAMETERS = "input_schema"
+_PARAMETERS = "input_schema"
 _ROLES = ("user", "assistant", "system")
 _TEXTS = {"text": "text"}
 _BLOCKS = {
@@ -39,7 +41,7 @@ def read(system: str | list[Object] | None, messages: list[Object], uncountable:
     Errors:
         ``invalid_option`` for a block that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(PARAMETERS, "input", uncountable)
+    conversation = Conversation(_PARAMETERS, "input", uncountable)
     if isinstance(system, str):
         _add_system(conversation, [(system, "system")], "system")
     elif system is not None:
@@ -49,6 +51,19 @@ def read(system: str | list[Object] | None, messages: list[Object], uncountable:
     if not conversation.turns:
         raise uncountable.nothing_left("send a message with a text", "messages")
     return conversation
+
+
+def read_tools(tools: list[Object] | None, uncountable: Uncountable) -> list[Tool]:
+    """Return Anthropic's tools that are the caller's own: without a type, or of type ``custom``."""
+    found = []
+    for at, tool in enumerate(tools or ()):
+        place = f"tools[{at}]"
+        kind = kind_of(tool, place, "custom")
+        if kind == "custom":
+            found.append(tool_of(function(tool, place, parameters=_PARAMETERS), place))
+        else:
+            uncountable.find("a tool", kind, place)
+    return found
 
 
 def _add(conversation: Conversation, message: Object, place: str) -> None:

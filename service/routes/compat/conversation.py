@@ -1,29 +1,109 @@
-"""The conversation in a request to count: messages as vLLM gives them to templates, each text with its field."""
+"""The conversation of a request in a dialect: messages as vLLM gives them to templates, each text with its field."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from service.errors import ServiceError
 from service.registry.fingerprint import Literals
 from service.registry.served import ServedTokenizer
 from service.routes import chats
-from service.routes.compat import system_turns
-from service.routes.compat.parts import Uncountable
-from service.routes.compat.tools import Tool
-from service.routes.compat.turns import Turn
-from service.routes.compat.variables import FIELD, Variables
+from service.routes.compat.parts import Text, Tool, Uncountable
+from service.schemas.fields import Object
 from service.settings import Settings
 from tokenizer_core import EncodedChat, MessageForm, RenderedChat
+
+FIELD = "chat_template_kwargs"
+
+_OVERLAID = ("add_generation_prompt", "continue_final_message")
+"""Variables that the request's own fields set, in vLLM also where these are left out."""
 
 Folds = Literal["unwritten", "refused", "none"]
 
 _MESSAGE = re.compile(r"messages\[(\d+)\](?:\.(\w+)(?:\[(\d+)\](?:\.function\.(name|arguments)(.*))?)?)?", re.DOTALL)
 _TOOL = re.compile(r"tools\[(\d+)\]\.function\.(\w+)(.*)", re.DOTALL)
+_SYSTEM_ROLES = ("system", "developer")
+
+
+@dataclass(eq=False)
+class Turn:
+    """A message to be.
+
+    Attributes:
+        place: its field in the request.
+        joint: what stands between its texts; without it they stay parts, for the template to join.
+        calls: calls of functions, each with its field.
+        answers: the id of the call that it is the result of.
+    """
+
+    role: str
+    place: str
+    texts: list[Text] = field(default_factory=list)
+    joint: str | None = None
+    thoughts: list[Text] = field(default_factory=list)
+    calls: list[tuple[Object, str]] = field(default_factory=list)
+    answers: str | None = None
+
+    def call(self, id: str, name: str, arguments: Any, place: str) -> None:
+        """Add the call of a function."""
+        self.calls.append(({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}, place))
+
+    def message(self) -> Object:
+        """Return the message that a template is given."""
+        texts = [text for text, _ in self.texts]
+        if self.joint is not None:
+            texts = [self.joint.join(texts)]
+        message: Object = {"role": self.role, "content": [{"type": "text", "text": text} for text in texts]}
+        if self.answers is not None:
+            message["tool_call_id"] = self.answers
+        if self.thoughts:
+            message["reasoning"] = "".join(text for text, _ in self.thoughts)
+        if self.calls:
+            message["tool_calls"] = [call for call, _ in self.calls]
+        return message
+
+    def sent(self, name: str | None, index: int) -> str:
+        """Return the field of the request that a field of the message came from."""
+        places = {
+            "content": [place for _, place in self.texts[: 1 if self.joint is not None else None]],
+            "tool_calls": [place for _, place in self.calls],
+            "reasoning": [place for _, place in self.thoughts],
+        }
+        if name in ("thinking", "reasoning_content"):
+            name = "reasoning"
+        return dict(enumerate(places.get(name or "", ()))).get(index, self.place)
+
+
+class Variables:
+    """The variables of one rendering, each with the field that set it.
+
+    Attributes:
+        values: by name.
+    """
+
+    def __init__(self, sent: Object | None) -> None:
+        self.values: Object = {name: value for name, value in (sent or {}).items() if name not in _OVERLAID}
+        self._places: dict[str, str] = {}
+
+    def set(self, name: str, value: Any, place: str) -> None:
+        """Set a variable that another field of the request stands for; it goes before the caller's."""
+        self.values[name] = value
+        self._places[name] = place
+
+    def set_effort(self, effort: str, place: str) -> None:
+        """Set the effort of reasoning as vLLM does: ``none`` switches thinking off, unless the caller sets that too."""
+        self.set("reasoning_effort", effort, place)
+        if "enable_thinking" not in self.values:
+            self.set("enable_thinking", effort != "none", place)
+
+    def sent(self, path: str) -> str:
+        """Return the field of the request behind the path of a variable."""
+        name = path.removeprefix(f"{FIELD}.")
+        return next((place for own, place in self._places.items() if name.startswith(own)), path)
 
 
 @dataclass(eq=False)
@@ -71,7 +151,7 @@ class Conversation:
         try:
             if folds != "none" and not self._is_decided(loaded, has_tools=bool(tools)):
                 is_written = partial(chats.writes, loaded, has_tools=bool(tools), refused=folds == "refused")
-                self.turns = system_turns.folded(self.turns, is_written)
+                self.turns = _folded(self.turns, is_written)
             encoded = chats.encode_one(
                 loaded,
                 [turn.message() for turn in self.turns],
@@ -127,3 +207,43 @@ class Conversation:
     def _leave_out(self, what: str, path: str, place: str) -> None:
         error = ServiceError("invalid_option", f"this tokenizer's chat template writes no {what}", path)
         self.uncountable.unless_skipped(what, place, error)
+
+
+def _folded(turns: Sequence[Turn], writes: Callable[[Sequence[Object]], bool]) -> list[Turn]:
+    """Return turns of which a template writes every system message.
+
+    Many templates refuse a second one, and some leave it out without a word.
+
+    Args:
+        writes: whether the template takes some messages and writes each.
+    """
+    leading = turns[0] if turns and turns[0].role in _SYSTEM_ROLES else None
+    kept: list[Turn] = []
+    moved: list[Turn] = []
+    verdicts: dict[tuple[str, str], bool] = {}
+    for turn in turns:
+        if turn is leading or turn.role not in _SYSTEM_ROLES:
+            kept.append(turn)
+            continue
+        shape = turn.role, next((each.role for each in reversed(kept) if each.role not in _SYSTEM_ROLES), "")
+        if shape not in verdicts:
+            verdicts[shape] = writes(_example(leading, *shape))
+        (kept if verdicts[shape] else moved).append(turn)
+    if not moved:
+        return kept
+    texts = [text for turn in moved for text in turn.texts]
+    if leading is None:
+        return [replace(moved[0], texts=texts, joint="\n" if moved[0].joint is None else moved[0].joint), *kept]
+    # One text: a template may read only the first part of a system message.
+    joint = "\n" if leading.joint is None else leading.joint
+    return [replace(leading, texts=[*leading.texts, *texts], joint=joint), *kept[1:]]
+
+
+def _example(leading: Turn | None, role: str, before: str) -> list[Object]:
+    """Return the smallest chat with a message of ``role`` behind one of the role ``before``, if there is any.
+
+    vLLM asks once, for one behind a user's; templates that want turns to alternate take it there and nowhere else.
+    """
+    roles = [] if leading is None else [leading.role]
+    roles += {"": [], "user": ["user"]}.get(before, ["user", "assistant"])
+    return [{"role": each, "content": f"probe {at}"} for at, each in enumerate((*roles, role, "user"))]

@@ -11,12 +11,10 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import openai_items
-from service.routes.compat.conversation import Conversation
+from service.routes.compat.conversation import Conversation, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
-from service.routes.compat.parts import Uncountable
-from service.routes.compat.tools import Tool, function_tools
-from service.routes.compat.variables import Variables
+from service.routes.compat.parts import Tool, Uncountable
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
@@ -136,7 +134,7 @@ def read(body: OpenaiRequest, uncountable: Uncountable) -> tuple[Conversation, l
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
     conversation = openai_items.read(body.instructions, body.input, uncountable)
-    tools = function_tools(body.tools, uncountable)
+    tools = openai_items.read_tools(body.tools, uncountable)
     variables = Variables(body.chat_template_kwargs)
     if isinstance(effort := (body.reasoning or {}).get("effort"), str):
         variables.set_effort(effort, "reasoning.effort")

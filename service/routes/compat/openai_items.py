@@ -1,4 +1,4 @@
-"""OpenAI's input items as a conversation, as vLLM reads them."""
+"""OpenAI's input items and tools, as vLLM reads them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import Conversation
-from service.routes.compat.parts import Uncountable, kind_of, text_of, texts_of
-from service.routes.compat.tools import arguments_of, in_namespace, refuse_many_arguments
-from service.routes.compat.turns import Turn
+from service.routes.compat.conversation import Conversation, Turn
+from service.routes.compat.parts import (
+    Tool,
+    Uncountable,
+    arguments_of,
+    function,
+    kind_of,
+    objects_of,
+    refuse_many_arguments,
+    text_of,
+    texts_of,
+    tool_of,
+)
 from service.schemas.fields import Object
 
 _TEXTS = {
@@ -53,6 +62,39 @@ def goes_on(items: str | list[Object] | None) -> bool:
     return last.get("type", "message") == "message" and last.get("role") == "assistant" and last.get("status") in _BEGUN
 
 
+def read_tools(tools: list[Object] | None, uncountable: Uncountable) -> list[Tool]:
+    """Return OpenAI's functions, those of namespaces too: as vLLM names them, with the namespace before."""
+    found = []
+    for at, tool in enumerate(tools or ()):
+        place = f"tools[{at}]"
+        kind = kind_of(tool, place)
+        if kind == "function":
+            found.append(tool_of(function(tool, place), place))
+        elif kind == "namespace":
+            found += _of_namespace(tool, place, uncountable)
+        else:
+            uncountable.find("a tool", kind, place)
+    return found
+
+
+def _in_namespace(namespace: str, name: str) -> str:
+    """Return what a function of a namespace is called in a template."""
+    return f"{namespace}__{name}"
+
+
+def _of_namespace(namespace: Object, place: str, uncountable: Uncountable) -> list[Tool]:
+    found, prefix = [], text_of(namespace, "name", place)
+    for at, tool in enumerate(objects_of(namespace.get("tools"), f"{place}.tools")):
+        here = f"{place}.tools[{at}]"
+        kind = kind_of(tool, here)
+        if kind == "function":
+            name = _in_namespace(prefix, text_of(tool, "name", here))
+            found.append(tool_of(function(tool, here, name=name), here))
+        else:
+            uncountable.find("a tool", kind, here)
+    return found
+
+
 def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
     kind = kind_of(item, place, "message")
     if kind == "message":
@@ -61,7 +103,7 @@ def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> Non
         name = text_of(item, "name", place)
         arguments = arguments_of(text_of(item, "arguments", place), f"{place}.arguments")
         if item.get("namespace") is not None:
-            name = in_namespace(text_of(item, "namespace", place), name)
+            name = _in_namespace(text_of(item, "namespace", place), name)
         given = arguments if isinstance(arguments, dict) else {}
         _assistant(conversation, place).call(text_of(item, "call_id", place), name, given, place)
     elif kind == "function_call_output":

@@ -15,8 +15,8 @@ from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.request_log import Trace
 from service.routes.compat import prompts, vllm
+from service.routes.compat.conversation import Variables
 from service.routes.compat.dialects import error_info
-from service.routes.compat.variables import Variables
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import Id, Object

@@ -18,8 +18,8 @@ from service.http.response_json import Answer, TokenStrings
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat import prompts, required_prefix, vllm_messages
+from service.routes.compat.conversation import FIELD, Variables
 from service.routes.compat.dialects import error_info
-from service.routes.compat.variables import FIELD, Variables
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
