@@ -736,7 +736,9 @@ def learn_unigram(
     n_sub_iterations: int = 2,
     max_token_length: int = 16,
     limit_alphabet: int | None = None,
+    character_coverage: float | None = None,
     required_characters: str = "",
+    borders: Sequence[str] = (),
     threads: int = 0,
     kept: bytes = b"",
     keep: Callable[[bytes], object] | None = None,
@@ -751,7 +753,9 @@ def learn_unigram(
         n_sub_iterations: estimates in a round.
         max_token_length: in characters, 1 to 255.
         limit_alphabet: only the most frequent characters; others end a word.
+        character_coverage: only the most frequent characters that are together so great a share of all.
         required_characters: pieces whether they occur or not.
+        borders: no piece crosses them: ``scripts``, ``numbers``, ``digits``, and ``lone_spaces``, which are no words.
         kept: what the same run has given to ``keep`` last, to go on from there; anything else counts as nothing.
         keep: called after each round of pruning; what it raises ends the run.
         progress: called ten times a second with how much of the largest size is done, that size, an empty list and
@@ -779,6 +783,7 @@ def learn_merges(
     score: Literal["count", "likelihood"] = "count",
     character_coverage: float | None = None,
     required_characters: str = "",
+    borders: Sequence[str] = (),
     known: Sequence[tuple[int, int, int, int]] = (),
     progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
 ) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:

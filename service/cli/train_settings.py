@@ -35,7 +35,7 @@ class Flag:
 
     Attributes:
         field: as the settings file and the errors call it.
-        kind: reads the text; ``None`` for a switch, which turns the setting on.
+        kind: reads the text; ``None`` for a switch.
         choices: a ``Literal`` of all that it may be.
         many: may be given several times.
     """
@@ -101,7 +101,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     for one in FLAGS:
         options: dict[str, Any] = {"dest": one.field, "default": None, "help": one.help}
         if one.kind is None:
-            parser.add_argument(one.name, action="store_true", **options)
+            parser.add_argument(one.name, action=argparse.BooleanOptionalAction, **options)
         elif one.choices is not None:
             parser.add_argument(one.name, choices=get_args(one.choices), **options)
         else:

@@ -40,7 +40,9 @@ class CorpusRequest(BaseModel):
 
 _ORDER = (
     *("model", "style", "vocab_size", "sizes", "pattern", "pretokenizer", "normalizer", "special_tokens", "unk"),
-    *("score", "prefix", "limit_alphabet", "character_coverage", "required_characters", "byte_fallback", "seed_size"),
+    *("score", "prefix", "limit_alphabet", "character_coverage", "required_characters", "byte_fallback"),
+    *("remove_extra_whitespaces", "allow_whitespace_only_pieces", "split_by_unicode_script", "split_by_number"),
+    *("split_digits", "add_dummy_prefix", "seed_size"),
     *("shrinking_factor", "n_sub_iterations", "tie_break", "min_frequency", "max_token_length", "max_piece_length"),
     *("min_count", "id_layout", "initial_merges", "extends", "sixteen_bit", "bos", "eos", "pad", "chat_template"),
     "replace_invalid",

@@ -19,7 +19,11 @@ from tokenizer_core.stages.models import CharBpe
 from tokenizer_core.stages.normalizers import Prepend, Replace
 from tokenizer_core.stages.pattern import Pattern
 
-_ESCAPED = Replace(Pattern("string", " "), "▁")
+SPACE = "▁"
+ESCAPED = Replace(Pattern("string", " "), SPACE)
+JOINED = Replace(Pattern("regex", rf"\A +| +(?= )|[ {SPACE}]+\z"), "")
+"""SentencePiece's ``remove_extra_whitespaces``: of spaces next to each other one is left, at the ends none."""
+
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 _ROLES = ("unk", "bos", "eos", "pad")
 
@@ -55,8 +59,8 @@ def render(parts: TokenizerParts) -> bytes:
     rules = Rules(
         model_type="bpe",
         byte_fallback=model.byte_fallback,
-        dummy_prefix=len(parts.config.normalizer) == 2,
-        fold=False,
+        dummy_prefix=Prepend(SPACE) in parts.config.normalizer,
+        fold=JOINED in parts.config.normalizer,
         charsmap=b"",
         names=names | {"unk": literals[model.unk or 0]},
     )
@@ -69,7 +73,8 @@ def _model(parts: TokenizerParts) -> CharBpe:
     elsewhere = "export to huggingface"
     if not isinstance(model, CharBpe) or model.prefix or model.suffix or config.ignore_merges or not model.fuse_unk:
         raise Unsupported(f"only BPE over characters is written as a SentencePiece model; {elsewhere}", field="model")
-    if config.normalizer not in ((Prepend("▁"), _ESCAPED), (_ESCAPED,)) or config.pretokenizer:
+    spaces = tuple(stage for stage in (JOINED, Prepend(SPACE)) if stage in config.normalizer)
+    if config.normalizer != (*spaces, ESCAPED) or config.pretokenizer:
         raise Unsupported(
             f"a SentencePiece model is written where spaces become '▁' and the text is not rewritten or cut else; "
             f"{elsewhere}",

@@ -7,24 +7,20 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from tokenizer_core._kernel import PieceCounts, learn_unigram
-from tokenizer_core.arguments import check_flag, check_unicode
 from tokenizer_core.errors import InvalidOption, shown
-from tokenizer_core.stages.decoders import DecoderStage, Join, MetaspaceDecoder
 from tokenizer_core.stages.models import Model, Unigram
-from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage
 from tokenizer_core.training.described import described
-from tokenizer_core.training.entry_settings import EntrySettings, Normalizing
+from tokenizer_core.training.entry_settings import Normalizing
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
+from tokenizer_core.training.sentencepiece_settings import SentencePieceSettings
 from tokenizer_core.training.setting_checks import check_limit, number_of
 
-SPACE = "▁"
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 MAX_SEEDS = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnigramSettings(EntrySettings):
-    """Settings of Unigram. A space becomes ``▁`` and begins a word, as in SentencePiece."""
+class UnigramSettings(SentencePieceSettings):
+    """Settings of Unigram."""
 
     name: ClassVar[str] = "unigram"
     has_nested_sizes: ClassVar[bool] = False
@@ -32,20 +28,14 @@ class UnigramSettings(EntrySettings):
     learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 
     normalizer: Sequence[Normalizing] = ("nmt", "nfkc")
-    unk: str = "<unk>"
     seed_size: int = described(1_000_000, "of Unigram: substrings to begin with, besides characters", "N")
     shrinking_factor: float = described(
         0.75, "of Unigram: the share of pieces that a round of pruning leaves, 0.1 to 0.95", "SHARE"
     )
     n_sub_iterations: int = described(2, "of Unigram: estimates of probabilities in a round", "N")
-    max_token_length: int = 16
     limit_alphabet: int | None = None
-    required_characters: str = ""
-    byte_fallback: bool = False
 
     def __post_init__(self) -> None:
-        check_flag(self.byte_fallback, "byte_fallback")
-        check_unicode(self.required_characters, "required_characters")
         for name, most in (("seed_size", MAX_SEEDS), ("n_sub_iterations", 100), ("max_token_length", 255)):
             number = number_of(getattr(self, name), name)
             if not 1 <= number <= most:
@@ -57,22 +47,9 @@ class UnigramSettings(EntrySettings):
         factor: object = self.shrinking_factor
         if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.1 <= factor <= 0.95:
             raise InvalidOption(f"shrinking_factor is 0.1 to 0.95, not {shown(factor)}", field="shrinking_factor")
-        EntrySettings.__post_init__(self)
+        SentencePieceSettings.__post_init__(self)
         if self.min_frequency != 1:
             raise InvalidOption("the model 'unigram' takes no min_frequency; leave it away", field="min_frequency")
-
-    @property
-    def fixed(self) -> tuple[str, ...]:
-        return (*self.literals, *(BYTES if self.byte_fallback else ()))
-
-    @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (Metaspace(replacement=SPACE, prepend="always", split=True),)
-
-    @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        text = MetaspaceDecoder(replacement=SPACE, drops_first=True)
-        return (Join("byte_fallback"), text) if self.byte_fallback else (text,)
 
     def model(self, unk: int) -> Model:
         return Unigram(unk=unk, byte_fallback=self.byte_fallback)
@@ -93,7 +70,9 @@ class UnigramSettings(EntrySettings):
             n_sub_iterations=self.n_sub_iterations,
             max_token_length=self.max_token_length,
             limit_alphabet=self.limit_alphabet,
+            character_coverage=self.character_coverage,
             required_characters=self.required_characters,
+            borders=self.borders,
             threads=threads,
             kept=known.rounds,
             keep=known.keep,

@@ -101,6 +101,7 @@ def test_merges_that_no_run_makes_end_what_is_known(level: Any) -> None:
 def unigram_of(sizes: list[int]) -> Recipe:
     texts = [text(number, 4000) for number in range(3)]
     chosen = {"model": "unigram", "vocab_size": 150, "sizes": sizes, "seed_size": 3000, "shrinking_factor": 0.95}
+    chosen["split_by_unicode_script"] = False
     return Recipe.from_dict({"corpus": {"texts": texts}, "name": "same", **chosen})
 
 

@@ -105,6 +105,12 @@ OF_SENTENCEPIECE: dict[str, Any] = {
     "vocab_size": 300,
     "character_coverage": 0.98,
     "byte_fallback": True,
+    "remove_extra_whitespaces": False,
+    "allow_whitespace_only_pieces": True,
+    "split_by_unicode_script": False,
+    "split_by_number": False,
+    "split_digits": True,
+    "add_dummy_prefix": False,
     "tie_break": "shortest",
 }
 EXTENDING = {

@@ -10,6 +10,7 @@ use crate::byte_level::text_to_bytes;
 use crate::error::{Code, Error, Result};
 use crate::train::Learned;
 use crate::train::alphabet::Characters;
+use crate::train::borders::Borders;
 use crate::train::learn::{Alphabet, learn};
 use crate::train::merge_loop::{Goal, Score};
 use crate::train::progress::{Progress, Reporter};
@@ -41,6 +42,16 @@ fn merge(learned: &Learned) -> (u32, u32, u32, u64) {
     (learned.left, learned.right, learned.product, learned.count)
 }
 
+/// Read the names of borders.
+pub(super) fn borders_of(py: Python<'_>, names: &[String]) -> PyResult<Borders> {
+    let mut borders = Borders::default();
+    for name in names {
+        let message = || format!("a border is one of scripts, numbers, digits and lone_spaces, not {name:?}");
+        borders.set(name).ok_or_else(|| invalid_option(py, message(), "borders"))?;
+    }
+    Ok(borders)
+}
+
 type Merges = Vec<(u32, u32, u32, u64)>;
 
 /// See `_kernel.pyi`.
@@ -48,7 +59,7 @@ type Merges = Vec<(u32, u32, u32, u64)>;
 #[pyo3(signature = (
     counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
     forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
-    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), known=Vec::new(),
+    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), borders=Vec::new(), known=Vec::new(),
     progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
@@ -69,6 +80,7 @@ pub fn learn_merges<'py>(
     score: &str,
     character_coverage: Option<f64>,
     required_characters: String,
+    borders: Vec<String>,
     known: Merges,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
@@ -81,6 +93,7 @@ pub fn learn_merges<'py>(
             limit: limit_alphabet,
             coverage: character_coverage,
             required: required_characters,
+            borders: borders_of(py, &borders)?,
         }),
         ("word_pieces", None) if !prefix.is_empty() => {
             Alphabet::WordPieces(WordPieces { prefix, limit: limit_alphabet })

@@ -5,9 +5,10 @@ use pyo3::types::PyBytes;
 
 use super::counting::PyPieceCounts;
 use super::raise::{exception, run};
-use super::train::report;
+use super::train::{borders_of, report};
 use crate::error::{Code, Error, Result};
 use crate::parallel::core_count;
+use crate::train::alphabet::Characters;
 use crate::train::progress::{Progress, Reporter};
 use crate::train::unigram::{ScoredPieces, UnigramOptions, learn};
 
@@ -26,7 +27,7 @@ fn give(rounds: &[u8], keep: Option<&Py<PyAny>>, raised: &mut Option<PyErr>) -> 
 #[pyfunction]
 #[pyo3(signature = (
     counts, sizes, *, seed_size=1_000_000, shrinking_factor=0.75, n_sub_iterations=2, max_token_length=16,
-    limit_alphabet=None, required_characters=String::new(), threads=0, kept=Vec::new(), keep=None, progress=None
+    limit_alphabet=None, character_coverage=None, required_characters=String::new(), borders=Vec::new(), threads=0, kept=Vec::new(), keep=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_unigram<'py>(
@@ -38,7 +39,9 @@ pub fn learn_unigram<'py>(
     n_sub_iterations: usize,
     max_token_length: usize,
     limit_alphabet: Option<usize>,
+    character_coverage: Option<f64>,
     required_characters: String,
+    borders: Vec<String>,
     #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
     kept: Vec<u8>,
     keep: Option<Py<PyAny>>,
@@ -51,8 +54,13 @@ pub fn learn_unigram<'py>(
         shrinking_factor,
         sub_iterations: n_sub_iterations,
         max_length: max_token_length,
-        limit_alphabet,
-        required: required_characters,
+        characters: Characters {
+            limit: limit_alphabet,
+            coverage: character_coverage,
+            required: required_characters,
+            borders: borders_of(py, &borders)?,
+            ..Characters::default()
+        },
         threads: if threads == 0 { cores } else { threads.min(cores * 4) },
     };
     let (mut raised, mut unkept, mut told) = (None, None, 0);

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::borders::Borders;
 use super::counts::Counts;
 use super::symbols::TrainedTokens;
 use super::words::{BORDER, Words};
@@ -27,6 +28,8 @@ pub struct Characters {
     pub coverage: Option<f64>,
     /// Characters of the alphabet whether they occur or not.
     pub required: String,
+    /// Borders that no merge crosses.
+    pub borders: Borders,
 }
 
 /// The 256 bytes in the order of their characters in GPT-2's byte alphabet, which is the order of their ids.
@@ -90,7 +93,7 @@ pub fn characters(
     let mark = options.end_of_word.as_str();
     let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
     let mut ends: FxHashMap<char, u64> = FxHashMap::default();
-    for (piece, count) in texts(counts, mark) {
+    for (piece, count) in texts(counts, mark).filter(|(piece, _)| options.borders.is_word(piece)) {
         if !mark.is_empty() && piece.contains(mark) {
             let message = format!("the corpus holds {mark:?}, the mark for the end of a word; choose another mark");
             return Err(Error::new(Code::InvalidOption, message).at_field("end_of_word"));
@@ -102,8 +105,7 @@ pub fn characters(
             ends.insert(last, 0);
         }
     }
-    let covering = options.coverage.map_or(usize::MAX, |share| covering(&occurrences, share));
-    let mut kept = most_frequent(occurrences, Some(covering.min(options.limit.unwrap_or(usize::MAX))));
+    let mut kept = most_frequent(occurrences, options.limit, options.coverage);
     kept.extend(options.required.chars());
     kept.retain(|character| !without.contains(character.encode_utf8(&mut [0; 4]).as_bytes()));
     kept.sort_unstable();
@@ -125,17 +127,33 @@ pub fn characters(
             let known = if at < last { &plain } else { &marked };
             known.get(&character).copied().unwrap_or(BORDER)
         };
-        words.push_word(piece.char_indices().map(symbol), count, &symbols);
+        let mut ids = Vec::with_capacity(piece.len());
+        let mut start = 0;
+        for stretch in options.borders.stretches(piece) {
+            if start > 0 {
+                ids.push(BORDER);
+            }
+            ids.extend(stretch.char_indices().map(|(at, character)| symbol((start + at, character))));
+            start += stretch.len();
+        }
+        words.push_word(ids.into_iter(), count, &symbols);
     }
     words.finish();
     Ok((symbols, words))
 }
 
 /// The most frequent characters in the order of their code points; of equals the smallest.
-pub(super) fn most_frequent(occurrences: FxHashMap<char, u64>, limit: Option<usize>) -> Vec<char> {
+///
+/// They are at most `limit`, and no more than are together a `coverage` of all.
+pub(super) fn most_frequent(
+    occurrences: FxHashMap<char, u64>,
+    limit: Option<usize>,
+    coverage: Option<f64>,
+) -> Vec<char> {
+    let covering = coverage.map_or(usize::MAX, |share| covering(&occurrences, share));
     let mut kept: Vec<(char, u64)> = occurrences.into_iter().collect();
     kept.sort_unstable_by_key(|(character, count)| (std::cmp::Reverse(*count), *character));
-    kept.truncate(limit.unwrap_or(usize::MAX));
+    kept.truncate(limit.unwrap_or(usize::MAX).min(covering));
     let mut kept: Vec<char> = kept.into_iter().map(|(character, _)| character).collect();
     kept.sort_unstable();
     kept

@@ -16,6 +16,7 @@
 //! `unigram` learns pieces without merges.
 
 pub mod alphabet;
+pub mod borders;
 pub mod counter;
 pub mod counts;
 pub mod cut;

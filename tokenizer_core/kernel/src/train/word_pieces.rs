@@ -33,7 +33,7 @@ pub fn alphabet(counts: &Counts, options: &WordPieces) -> Result<(TrainedTokens,
             }
         }
     }
-    let kept = most_frequent(occurrences, options.limit);
+    let kept = most_frequent(occurrences, options.limit, None);
     let mut symbols = TrainedTokens::with_mark(options.prefix.len());
     let first: FxHashMap<char, u32> = kept
         .iter()

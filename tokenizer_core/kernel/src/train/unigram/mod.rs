@@ -25,6 +25,7 @@ use self::numbers::{digamma, exp, ln, power_of_two};
 use self::seeds::seeds;
 use self::shares::summed;
 use self::text::TrainingText;
+use super::alphabet::Characters;
 use super::counts::Counts;
 use super::progress::{Progress, Reporter};
 use crate::error::{Code, Error, Result};
@@ -45,10 +46,8 @@ pub struct UnigramOptions {
     pub sub_iterations: usize,
     /// Of a piece, in characters.
     pub max_length: usize,
-    /// The most characters in the alphabet, besides required ones.
-    pub limit_alphabet: Option<usize>,
-    /// Characters that are pieces whether they occur or not.
-    pub required: String,
+    /// The alphabet, and borders that no piece crosses.
+    pub characters: Characters,
     /// For estimates; they change nothing.
     pub threads: usize,
 }
@@ -77,7 +76,7 @@ pub fn learn(
 ) -> Result<(Vec<ScoredPieces>, usize)> {
     check(options)?;
     let least = options.sizes.iter().copied().min().unwrap_or(0);
-    let (text, occurrences) = TrainingText::new(counts, options.limit_alphabet, &options.required)?;
+    let (text, occurrences) = TrainingText::new(counts, &options.characters)?;
     let alphabet: Vec<char> = occurrences.iter().map(|(character, _)| *character).collect();
     if least < alphabet.len() {
         let (characters, tokens) = (alphabet.len(), least);

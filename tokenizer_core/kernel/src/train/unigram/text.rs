@@ -3,13 +3,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Code, Error, Result};
-use crate::train::alphabet::{most_frequent, texts};
+use crate::train::alphabet::{Characters, most_frequent, texts};
 use crate::train::counts::Counts;
 
 /// Ends every word; no byte of UTF-8.
 pub const END: u8 = 0xFF;
 
-/// The words; a character outside the alphabet ends one.
+/// The words; a character outside the alphabet ends one, and so does a border.
 #[derive(Debug, Default)]
 pub struct TrainingText {
     bytes: Vec<u8>,
@@ -26,23 +26,25 @@ impl TrainingText {
     ///
     /// # Errors
     /// `corpus_too_large`.
-    pub fn new(counts: &Counts, limit: Option<usize>, required: &str) -> Result<(Self, Vec<(char, u64)>)> {
+    pub fn new(counts: &Counts, options: &Characters) -> Result<(Self, Vec<(char, u64)>)> {
         if counts.distinct_bytes() + counts.len() as u64 >= u64::from(u32::MAX) {
             let message = "the distinct pieces hold more than 4 billion bytes together; train on a sample";
             return Err(Error::new(Code::CorpusTooLarge, message));
         }
         let mut occurrences: FxHashMap<char, u64> = FxHashMap::default();
-        for (piece, count) in texts(counts, "") {
+        let words = || texts(counts, "").filter(|(piece, _)| options.borders.is_word(piece));
+        for (piece, count) in words() {
             for character in piece.chars() {
                 *occurrences.entry(character).or_default() += count;
             }
         }
-        let mut kept: FxHashSet<char> = most_frequent(occurrences.clone(), limit).into_iter().collect();
-        kept.extend(required.chars());
+        let mut kept: FxHashSet<char> =
+            most_frequent(occurrences.clone(), options.limit, options.coverage).into_iter().collect();
+        kept.extend(options.required.chars());
         let mut text = Self::default();
-        for (piece, count) in texts(counts, "") {
-            for part in piece.split(|character| !kept.contains(&character)).filter(|part| !part.is_empty()) {
-                text.push(part, count);
+        for (piece, count) in words() {
+            for part in piece.split(|character| !kept.contains(&character)) {
+                options.borders.stretches(part).for_each(|stretch| text.push(stretch, count));
             }
         }
         let mut alphabet: Vec<_> =
