@@ -23,6 +23,7 @@ PLAIN, PLAIN_GOAL = ("tiktoken", "tokenizers"), 10
 """What most callers use today, and how many times as fast the portable path means to be."""
 ENCODING = ("cold", "warm", *SMALL, "batch", "count")
 README_VOCABULARY = "cl100k_base"
+README_ROWS = ("cold", "small 1,000", "batch", "count", "decode")
 CHARTED = ("cold", "warm", "small 1,000")
 
 ByName = dict[str, dict[str, Any]]
@@ -218,8 +219,9 @@ def opening(document: dict[str, Any], vocabulary: str) -> list[str]:
 
 
 def compact(document: dict[str, Any]) -> str:
-    """Write the one table of README; it stands in ``markdown`` too."""
-    return "\n".join(beside_best(document, README_VOCABULARY))
+    """Write the one table of README: a few rows of one that stands in ``markdown``."""
+    head, rule, *rows = beside_best(document, README_VOCABULARY)
+    return "\n".join([head, rule, *(row for row in rows if row.split("|")[1].strip() in README_ROWS)])
 
 
 def markdown(document: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """README and docs: what they show is run, what they list is complete."""
 
+import importlib.util
 import json
 import os
 import re
@@ -20,12 +21,13 @@ from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
 from service.schemas import comparing, decoding, encode_jobs, requests, training
+from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
 from tokenizer_core import training_settings
 from tokenizer_core.errors import CLASS_OF_CODE
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "start").glob("*.md"))]
 SHOWN_ADDRESS = "127.0.0.1:8000"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -133,11 +135,17 @@ def run_block(block: Block, sandbox: Path, address: str) -> None:
         assert re.fullmatch(pattern, done.stdout.strip()), f"{place(block)}: {done.stdout}"
 
 
+def is_installed(block: Block) -> bool:
+    """Tell whether what a block imports is there; only one page shows packages of others that may not be."""
+    names = re.findall(r"^(?:import|from) (\w+)", block.text, re.MULTILINE)
+    return block.page.name != "use-it-from.md" or all(importlib.util.find_spec(name) for name in names)
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")], ids=lambda page: page.name
 )
 def test_shown_python_runs(page: Path, sandbox: Path, address: str) -> None:
-    shown = "\n".join(block.text for block in blocks("python") if block.page == page)
+    shown = "\n".join(block.text for block in blocks("python") if block.page == page and is_installed(block))
     program = shown.replace(SHOWN_ADDRESS, address)
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, cwd=sandbox, env=environment(sandbox), capture_output=True, text=True, check=False)
@@ -194,6 +202,10 @@ def test_the_table_of_training_settings_is_the_real_one() -> None:
     rows = (f"| `{each.name}` | {each.shown_default} | {each.text} |" for each in training_settings().values())
     table = "\n".join(("| setting | default | meaning |", "|---|---|---|", *rows))
     assert table in (ROOT / "docs" / "training.md").read_text(encoding="utf-8"), table
+
+
+def test_the_page_of_the_python_api_is_that_of_the_docstrings() -> None:
+    assert api_page.PAGE.read_text(encoding="utf-8") == api_page.page(), "python -m tests.support.api_page writes it"
 
 
 def test_every_error_code_is_documented() -> None:
