@@ -27,6 +27,12 @@ LEARNED = {"unigram": "substring", "word": "word", "character": "character"}
 LIMITS = {"min_frequency": (1,), "min_count": (1,), "max_token_length": (None, 16), "limit_alphabet": (None,)}
 """Settings that can leave nothing to learn, with the values that nobody has to set."""
 
+ALPHABET = 0.15
+"""The share of single characters in a vocabulary from which they leave too little room for what is learned."""
+
+COVERING = 0.9995
+"""The share of a corpus that SentencePiece's alphabet covers by default."""
+
 MANY = 0.01
 """The share of merges with rare pairs from which a vocabulary is called large."""
 
@@ -46,6 +52,7 @@ def advice(document: Mapping[str, Any], named: Naming = flag) -> list[str]:
     return [
         *_languages(document["fertility"], settings, named),
         *_size(document, settings, named),
+        *_alphabet(document, settings, named),
         *_repeated(document["longest_tokens"], settings, named),
     ]
 
@@ -109,6 +116,16 @@ def _size(document: Mapping[str, Any], settings: Mapping[str, Any], named: Namin
         yield (
             f"The vocabulary is large for the corpus: {seldom}, and a model learns little about a token that it sees "
             f"so rarely. Give more text, or {way}."
+        )
+
+
+def _alphabet(document: Mapping[str, Any], settings: Mapping[str, Any], named: Naming) -> Iterator[str]:
+    characters, size = document["characters"], document["vocab_size"]
+    if settings.get("character_coverage", 0) > COVERING and characters > ALPHABET * size:
+        yield (
+            f"Single characters are {characters:,} of {size:,} tokens, most of which occur rarely. Set "
+            f"{named('character_coverage')} {COVERING} to leave out the rarest, with {named('byte_fallback')} if they "
+            "must come back, or ask for more tokens."
         )
 
 

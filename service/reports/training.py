@@ -33,6 +33,7 @@ def document(
         "hash": tokenizer.hash,
         "vocab_size": tokenizer.vocab_size,
         "asked_for": report.wanted,
+        "characters": sum(len(text) == 1 for text, _ in tokenizer.parts.vocabulary.token_texts()),
         "learned": {
             "tokens": report.tokens,
             "merges": report.merges,

@@ -19,6 +19,7 @@ def document(settings=None, **changes):
         "fertility": {"english": fertility(25), "german": fertility(30)},
         "vocab_size": 500,
         "asked_for": 500,
+        "characters": 60,
         "learned": {"merges": 240, "rare": 0},
         "provenance": {"settings": {"max_token_length": None}},
         "longest_tokens": ["international"],
@@ -51,6 +52,15 @@ def test_text_that_is_unknown_is_named_and_is_not_praised_for_its_few_tokens():
 def test_a_small_vocabulary_lacks_no_language_for_being_small():
     texts = {"english": fertility(72), "german": fertility(85), "greek": fertility(90)}
     assert advice(document(fertility=texts)) == []
+
+
+@pytest.mark.parametrize(
+    ("coverage", "characters", "is_said"), [(1.0, 200, True), (1.0, 60, False), (0.9995, 200, False)]
+)
+def test_an_alphabet_that_fills_the_vocabulary_is_named(coverage, characters, is_said):
+    settings = {"model": "unigram", "character_coverage": coverage, "byte_fallback": False}
+    said = advice(document(settings, characters=characters))
+    assert [("--character-coverage 0.9995" in each, "200 of 500" in each) for each in said] == [(True, True)] * is_said
 
 
 @pytest.mark.parametrize("model", ["word", "character"])
