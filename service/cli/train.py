@@ -63,6 +63,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="of counting; beyond it counts go to the disk (default: 1 GiB)",
     )
     add_engine(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print the settings as JSON, and train nothing")
     parser.add_argument("--resume", action="store_true", help="continue an interrupted run, or begin if there is none")
     parser.add_argument(
         "--work", type=options.place, metavar="DIR", help="where an unfinished run is kept (default: OUTPUT.run)"
@@ -87,6 +88,9 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.report) if args.report is not None else output.with_name(f"{output.name}.report")
     work = Path(args.work) if args.work is not None else output.with_name(f"{output.name}.run")
     wanted = _recipe(args, work)
+    if args.dry_run:
+        write_json(wanted.to_dict())
+        return 0
     _require_apart(args, wanted, folder, work)
     evaluation = train_report.Evaluation.of(args)
     bar = Bar()

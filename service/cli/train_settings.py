@@ -11,7 +11,9 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from service.cli.flag_names import in_flags
 from service.cli.options import whole_number
-from service.cli.streams import CommandError, decode_utf8, excerpt, read_file, usage
+from service.cli.spm_flags import settings_of
+from service.cli.streams import CommandError, decode_utf8, excerpt, note, read_file, usage
+from service.cli.train_presets import PRESETS
 from tokenizer_core import (
     CorpusFormat,
     InvalidOption,
@@ -107,6 +109,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         else:
             action = "append" if one.many else "store"
             parser.add_argument(one.name, metavar=one.metavar, type=one.kind, action=action, **options)
+    parser.add_argument("--preset", choices=tuple(PRESETS), help="settings of a well-known model; others win over them")
+    parser.add_argument(
+        "--spm-flags", metavar="FLAGS", help="settings as one line of spm_train's flags; others win over them"
+    )
     parser.add_argument("--no-pattern", action="store_true", help="whole documents are single pieces")
     parser.add_argument("--initial-merges", metavar="FILE", help="merges that are made first, as merges.txt has them")
 
@@ -121,7 +127,7 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     """
     if args.no_pattern and args.pattern is not None:
         raise usage("--pattern and --no-pattern exclude each other")
-    settings = {} if args.settings is None else read_settings(args.settings)
+    settings = _first(args) | ({} if args.settings is None else read_settings(args.settings))
     corpus = settings.pop("corpus", {})
     if not isinstance(corpus, dict):
         raise invalid(f"{args.settings}: corpus: an object with paths, or with texts")
@@ -140,6 +146,18 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     if args.initial_merges is not None:
         settings["initial_merges"] = read_merges(args.initial_merges)
     return {"corpus": corpus, **settings} if corpus else settings
+
+
+def _first(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that the file and the other flags change: of a preset, or of flags of ``spm_train``."""
+    if args.spm_flags is None:
+        return {} if args.preset is None else {**PRESETS[args.preset]}
+    if args.preset is not None:
+        raise usage("--preset and --spm-flags exclude each other")
+    settings, notes = settings_of(args.spm_flags)
+    for each in notes:
+        note(f"tokd: {each}")
+    return settings
 
 
 def checked(settings: dict[str, Any], args: argparse.Namespace) -> Recipe:
