@@ -1,4 +1,5 @@
-"""Two texts in one row, as rerankers and cross-encoders take them: type ids, and truncation that takes turns.
+"""Two texts in one row, as rerankers and cross-encoders take them: type ids, truncation that takes turns, and windows
+that overlap over a text that is too long.
 
 Truncation counts the frame of special tokens and never cuts it. What it takes of each text is what Hugging Face's
 ``tokenizers`` takes.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -58,6 +59,7 @@ class EncodedPair(ShortRepr):
             round a text is empty, at the end of the text behind which it stands.
         removed: how many ids truncation took of each text.
         removed_spans: the place of those in each text, ``None`` without spans or where none was taken.
+        overflow_of: the number of the text, or pair, of which this is a row or, with a ``stride``, one of several.
     """
 
     ids: Ids
@@ -66,6 +68,7 @@ class EncodedPair(ShortRepr):
     spans: Spans | None
     removed: tuple[int, ...]
     removed_spans: tuple[tuple[int, int] | None, ...]
+    overflow_of: int = 0
 
     def special_tokens_mask(self) -> npt.NDArray[np.uint8]:
         """Return 1 for the special tokens round the texts and 0 for the texts; shape (n,)."""
@@ -105,6 +108,18 @@ def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation) -> l
     return [length - excess if index == cut else length for index, length in enumerate(lengths)]
 
 
+def windows(length: int, size: int, stride: int, side: Side) -> list[tuple[int, int]]:
+    """Return the stretches of at most ``size`` ids into which a text is cut, each of which has ``stride`` of the last.
+
+    They are those of Hugging Face's ``tokenizers``: on the left they begin at the end of the text.
+    """
+    ends = [size]
+    while ends[-1] < length:
+        ends.append(ends[-1] + size - stride)
+    found = [(end - size, min(end, length)) for end in ends]
+    return found if side == "right" else [(length - end, length - start) for start, end in found]
+
+
 @contextmanager
 def of_second_text() -> Iterator[None]:
     """Give errors that are raised within the field ``text_pair``."""
@@ -124,6 +139,7 @@ class Framing:
         max_length: the most ids of a row with its frame; ``None`` cuts nothing.
         truncation: which text is cut.
         side: the end of a text that is cut; ``None`` is the tokenizer's own.
+        stride: the ids that a row shares with the one before; ``None`` makes one row of a text, whatever is cut.
 
     Raises:
         InvalidOption: with the option as field.
@@ -138,6 +154,7 @@ class Framing:
         max_length: int | None = None,
         truncation: Truncation = "longest_first",
         side: Side | None = None,
+        stride: int | None = None,
     ) -> None:
         check_flag(add_special_tokens, "add_special_tokens")
         check_choice(truncation, Truncation, "truncation")
@@ -156,6 +173,36 @@ class Framing:
         self._sequence_ids = np.array([sequence for _, sequence in self._items], np.int8)
         self.special_tokens = sum(sequence < 0 for _, sequence in self._items)
         self._room = _room(optional_integer(max_length, "max_length", 0), self.special_tokens)
+        self._stride = optional_integer(stride, "stride", 0)
+        if self._stride is not None:
+            self._require_windows(is_pair)
+
+    def _require_windows(self, is_pair: bool) -> None:
+        if self._room is None:
+            raise InvalidOption("stride goes with max_length; say how long a row may be", field="stride")
+        if is_pair and self._truncation == "longest_first":
+            wrong = 'of a pair one text is cut into windows; set truncation to "only_first" or "only_second"'
+            raise InvalidOption(wrong, field="truncation")
+
+    def rows(self, *texts: Encoded, overflow_of: int) -> Iterator[EncodedPair]:
+        """Yield the row of one text or two, or with a stride a row for each window of the text that is cut.
+
+        Raises:
+            InvalidOption: the stride leaves no room for a new id.
+        """
+        of, lengths = int(self._truncation == "only_second"), [len(ids) for ids, _, _ in texts]
+        if self._stride is None or self._room is None or sum(lengths) <= self._room:
+            yield replace(self.around(*texts), overflow_of=overflow_of)
+            return
+        size = self._room - (sum(lengths) - lengths[of])
+        if self._stride >= size:
+            wrong = f"rows have room for {max(size, 0)} ids of the text that is cut, and stride is {self._stride}"
+            raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride")
+        ids, spans, length = texts[of]
+        for start, end in windows(lengths[of], size, self._stride, self._side):
+            window = ids[start:end], None if spans is None else spans[start:end], length
+            row = self.around(*(window if index == of else text for index, text in enumerate(texts)))
+            yield replace(row, overflow_of=overflow_of)
 
     def around(self, *texts: Encoded) -> EncodedPair:
         """Cut the ids of one text or two, with their spans if there are any, and put them into the frame."""
@@ -215,6 +262,7 @@ def encode_batch(
     max_length: int | None = None,
     truncation: Truncation = "longest_first",
     truncation_side: Side | None = None,
+    stride: int | None = None,
     unit: Unit | None = None,
 ) -> list[EncodedPair]:
     """Encode many pairs, or many texts alone; arguments and errors are those of ``Tokenizer.encode_pair_batch``."""
@@ -225,6 +273,7 @@ def encode_batch(
         max_length=max_length,
         truncation=truncation,
         side=truncation_side,
+        stride=stride,
     )
 
     def encoded(texts: Sequence[str]) -> list[Encoded]:
@@ -240,14 +289,16 @@ def encode_batch(
                 raise
         return rows
 
-    if text_pairs is None:
-        return [framing.around(row) for row in encoded(texts)]
-    first = encoded(texts)
-    with of_second_text():
-        second = encoded(text_pairs)
-    if len(first) != len(second):
-        raise InvalidOption(f"there are {len(first)} texts and {len(second)} second texts", field="text_pairs")
-    return list(map(framing.around, first, second))
+    sides = [encoded(texts)]
+    if text_pairs is not None:
+        with of_second_text():
+            sides.append(encoded(text_pairs))
+        if len(texts) != len(text_pairs):
+            raise InvalidOption(f"there are {len(texts)} texts and {len(text_pairs)} second texts", field="text_pairs")
+    rows: list[EncodedPair] = []
+    for at, each in enumerate(zip(*sides, strict=True)):
+        rows += framing.rows(*each, overflow_of=at)
+    return rows
 
 
 def encode(

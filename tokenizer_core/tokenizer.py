@@ -232,9 +232,14 @@ class Tokenizer(TokenizerChats):
         text_pairs: Sequence[str] | None,
         *,
         threads: int = 0,
+        stride: int | None = None,
         **options: Unpack[PairOptions],
     ) -> list[EncodedPair]:
         """Encode many pairs, or many texts where ``text_pairs`` is ``None``; options as of ``encode_pair``.
+
+        With a ``stride`` nothing is cut off: a text with more than ``max_length`` ids becomes several rows, each with
+        its special tokens and spans into the whole text. Each shares so many ids with the one before; ``overflow_of``
+        names the text. Of a pair ``truncation`` names the text that is cut.
 
         ``shape_rows`` pads the ids, and ``Row.carry`` their type ids.
 
@@ -243,7 +248,9 @@ class Tokenizer(TokenizerChats):
         """
         from tokenizer_core import pairs
 
-        return pairs.encode_batch(self._pipeline, self._parts, texts, text_pairs, threads=threads, **options)
+        return pairs.encode_batch(
+            self._pipeline, self._parts, texts, text_pairs, threads=threads, stride=stride, **options
+        )
 
     def count_pair(
         self, text: str, text_pair: str, *, special_tokens: SpecialTokens = "reject", add_special_tokens: bool = True
