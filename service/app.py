@@ -23,12 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.admission.limits import Limits
 from service.auth import ANY_HOST, OPEN, Guard, Hosts, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal
-from service.exchange import Exchange
+from service.hot_reload import HotReload
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.cors import open_to
 from service.jobs import JobStore
 from service.pipeline import Gate, KernelRoute, Pipeline
-from service.registry.catalog import Catalog
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
 from service.routes import (
@@ -118,10 +117,8 @@ def create_app(settings: Settings | None = None) -> App:
     """
     settings = Settings.load() if settings is None else settings
     current = Current()
-    # The exchange needs the catalog, and a registry that lacks a name asks the exchange.
-    catalog = Catalog(settings, lambda: exchange.follow())
-    exchange = Exchange(current, catalog)
-    registry = catalog.open(settings)
+    hot_reload = HotReload(current, settings)
+    registry = hot_reload.open(settings)
     engines = Engines(settings)
     metrics = Metrics(registry.loaded, current.tokenizers, current.trained, by_key=settings.metrics_by_key)
     metrics.note_engine_literals(engines.engine_literals)
@@ -142,14 +139,14 @@ def create_app(settings: Settings | None = None) -> App:
             access_log=access_log,
             pipeline=Pipeline(settings, limits, guard, metrics, access_log),
         ),
-        exchange,
+        hot_reload,
     )
 
 
 class App(FastAPI):
     """FastAPI behind one gate that every request passes: it counts, logs, and hands hot routes their requests."""
 
-    def __init__(self, state: State, exchange: Exchange) -> None:
+    def __init__(self, state: State, hot_reload: HotReload) -> None:
         super().__init__(
             title="tokd",
             summary="Text to token ids and back, exactly as the model's own tokenizer does.",
@@ -163,7 +160,7 @@ class App(FastAPI):
         )
         self.read_settings: Callable[[], Settings] | None = None
         """Reads the settings again at SIGHUP, in a server that handles it."""
-        self._current, self.exchange, self.link_root = state.current, exchange, state.settings.link_root
+        self._current, self.hot_reload, self.link_root = state.current, hot_reload, state.settings.link_root
         self._current.state = state
         self.pipeline = state.pipeline
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
@@ -307,12 +304,12 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 async def _lifespan(app: App) -> AsyncIterator[None]:
     tasks: list[asyncio.Task[Any]] = [
         asyncio.create_task(_keep_current(app.tokd)),
-        asyncio.create_task(_follow(app.exchange)),
+        asyncio.create_task(_follow(app.hot_reload)),
     ]
     loop = asyncio.get_running_loop()
     if app.read_settings is not None:
         # By the loop: a handler that interrupts the main thread may neither start a thread nor wait for a lock.
-        loop.add_signal_handler(signal.SIGHUP, _reload, app.exchange, app.read_settings, tasks)
+        loop.add_signal_handler(signal.SIGHUP, _reload, app.hot_reload, app.read_settings, tasks)
     yield
     if app.read_settings is not None:
         loop.remove_signal_handler(signal.SIGHUP)
@@ -337,15 +334,15 @@ async def _keep_current(state: State) -> None:
         await asyncio.sleep(GAUGE_SECONDS)
 
 
-def _reload(exchange: Exchange, load: Callable[[], Settings], tasks: list[asyncio.Task[Any]]) -> None:
+def _reload(hot_reload: HotReload, load: Callable[[], Settings], tasks: list[asyncio.Task[Any]]) -> None:
     tasks[:] = [task for task in tasks if not task.done()]
-    tasks.append(asyncio.create_task(asyncio.to_thread(exchange.reload, load)))
+    tasks.append(asyncio.create_task(asyncio.to_thread(hot_reload.reload, load)))
 
 
-async def _follow(exchange: Exchange) -> None:
-    """Take up what other processes and the watched directory change."""
+async def _follow(hot_reload: HotReload) -> None:
+    """Take up what changes in the directory of tokenizers."""
     while True:
-        await asyncio.to_thread(exchange.follow)
+        await asyncio.to_thread(hot_reload.follow)
         await asyncio.sleep(FOLLOW_SECONDS)
 
 

@@ -26,16 +26,18 @@ from service.admission.limits import Limits
 from service.admission.memory import give_back_large
 from service.app import App, create_app
 from service.auth import Guard, require_keys
+from service.hot_reload import HotReload
 from service.http.bounds import END_SECONDS
 from service.http.connection import Connection
 from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
 from service.log_lines import configure_logging
-from service.registry.catalog import Catalog
+from service.registry.directory import warn_of_old_settings
 from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings
+from service.state import Current
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from tokenizer_core import TokdError
 
@@ -65,6 +67,7 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
     require_keys(settings)
     _require_standard_streams()
     configure_logging()
+    warn_of_old_settings(settings)
     _log.addFilter(_with_page)
     # A terminal that closes would end the process before it is set up.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -141,7 +144,7 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    served = Catalog(settings).open(settings)
+    served = HotReload(Current(), settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
     _say_tokenizers(served)
@@ -203,7 +206,7 @@ class _Processes(Multiprocess):
         try:
             settings = self._load()
             # Held against what is on the disk once, so that an error is reported once.
-            Catalog(settings).open(settings)
+            HotReload(Current(), settings).open(settings)
             given = settings.environment()
             self._hand_on(given[HANDED_ON])
         except (InvalidSetting, TokdError, OSError) as error:

@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from service.errors import ServiceError
 from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
-from service.registry.trained_tokenizers import trained_directory
+from service.registry.directory import tokenizers_directory
 from service.reports.training import charts
 from service.routes.jobs.access import Access, caller
 from service.routes.jobs.listing import JobId
@@ -40,7 +40,7 @@ async def job_artifact(request: Request, server: Server, access: Access, id: Job
     """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
     job = await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)
     artifact = of_size(published(job), size)
-    place = trained_directory(server.settings) / artifact.directory
+    place = tokenizers_directory(server.settings) / artifact.directory
     blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
     first = await access.run(next, blocks)
 
