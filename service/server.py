@@ -67,7 +67,6 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
     require_keys(settings)
     _require_standard_streams()
     configure_logging()
-    warn_of_old_settings(settings)
     _log.addFilter(_with_page)
     # A terminal that closes would end the process before it is set up.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -80,7 +79,7 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
             if settings.workers == 1:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
-                _say_tokenizers(app.tokd.registry)
+                _say_tokenizers(settings, app.tokd.registry)
                 with supervised_worker(settings):
                     uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
@@ -89,7 +88,8 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_tokenizers(registry: Registry) -> None:
+def _say_tokenizers(settings: Settings, registry: Registry) -> None:
+    warn_of_old_settings(settings)
     names = (f"{each.name} (the default)" if each is registry.default else each.name for each in registry.loaded)
     _log.info("serves %s", ", ".join(names))
 
@@ -147,7 +147,7 @@ def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[],
     served = HotReload(Current(), settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
-    _say_tokenizers(served)
+    _say_tokenizers(settings, served)
     os.environ.update(settings.environment())
     with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory

@@ -34,9 +34,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = Settings.load(flags=vars(args))
         configure_logging(is_plain=True)
-        warn_of_old_settings(settings)
         # The store of jobs can be away for a while, and is waited for; a directory that is read-only stays so.
         require_writable(jobs_directory(settings), makes_parents=True)
+        warn_of_old_settings(settings)
         work(settings)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None

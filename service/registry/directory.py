@@ -49,6 +49,8 @@ _NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
 
 _log = logging.getLogger("tokd")
 
+_Listed = tuple[Mapping[str, list[str]], list[str]]
+
 
 def tokenizers_directory(settings: Settings) -> Path:
     """Return the directory as an absolute path: that of the setting, or that of the first artifact."""
@@ -105,20 +107,21 @@ class TokenizersDirectory:
         watched = settings.tokenizers or settings.watch
         self._watched = None if watched is None else Path(watched)
         self._shares = self._watched is not None and self._watched.resolve() == self.path.resolve()
-        # The last look: when it began, when the directories had changed, hashes by name, and what it returned.
-        self._last: tuple[float, tuple[int, ...], Mapping[str, list[str]], object] = -inf, (), {}, None
+        # The last look: when it began, when the directories had changed, what `_list` and what it returned.
+        self._last: tuple[float, tuple[int, ...], _Listed, object] = -inf, (), ({}, []), None
 
     def look(self) -> object:
         """Return what differs once anything that is served changes, or is repaired."""
         at, changed, last = time.monotonic(), self._changed_ns(), self._last
-        hashes = last[2] if changed[:1] == last[1][:1] else _hashes(self.path)
-        artifacts = (*self._operators(), *_paths(self.added))
+        # Thousands of jobs may have published there, and it is looked at four times a second.
+        listed = last[2] if changed[:2] == last[1][:2] else self._list()
+        artifacts = (*self._operators(listed), *self._added())
         found: object = (_status(self._file), tuple((path, _stamp(path)) for path in artifacts))
         if found == last[3]:
             # The same object is compared at once.
             found = last[3]
         settled = time.time_ns() - SETTLED_NANOSECONDS
-        self._last = at, tuple(each if each <= settled else -1 for each in changed), hashes, found
+        self._last = at, tuple(each if each <= settled else -1 for each in changed), listed, found
         return found
 
     def is_current(self, seen: object) -> bool:
@@ -128,28 +131,38 @@ class TokenizersDirectory:
             return found == seen
         changed = self._changed_ns()
         is_recent = time.monotonic() - at <= INDEXED_SECONDS
-        return changed == last or (is_recent and changed[1:] == last[1:])
+        return changed == last or (is_recent and changed[2:] == last[2:])
 
     def hashes(self, name: str) -> list[str]:
         """Return the hashes of the artifacts that jobs had published under a name at the last look."""
-        return self._last[2].get(name, [])
+        return self._last[2][0].get(name, [])
 
-    def _operators(self) -> tuple[Path, ...]:
-        # What jobs publish is found by its hash, which may be a secret. Without a manifest it is no artifact yet.
-        found = () if self._watched is None else _paths(self._watched)
-        return tuple(
-            path
-            for path in found
-            if not (self._shares and PUBLISHED.fullmatch(path.name)) and (path / MANIFEST).exists()
-        )
+    def _added(self) -> list[Path]:
+        return [self.added / name for name in _names(self.added)]
+
+    def _list(self) -> _Listed:
+        """Return the hashes of what jobs published, by name, and the names of the operator's directories."""
+        names, hashes = _names(self.path), dict[str, list[str]]()
+        for found in filter(None, map(PUBLISHED.fullmatch, names)):
+            if found[2] and f"sha256:{found[1]}" not in hashes.setdefault(found[2], []):
+                hashes[found[2]].append(f"sha256:{found[1]}")
+        if not self._shares:
+            return hashes, [] if self._watched is None else _names(self._watched)
+        # What jobs publish is found by its hash, which may be a secret.
+        return hashes, [name for name in names if not PUBLISHED.fullmatch(name)]
+
+    def _operators(self, listed: _Listed) -> tuple[Path, ...]:
+        found = [Path(self._watched or "", name) for name in listed[1]]
+        # Without a manifest it is no artifact, or not whole yet.
+        return tuple(path for path in found if (path / MANIFEST).exists())
 
     def read(self) -> Contents:
-        """Read what is served.
+        """Read what is served, of what the last look has found.
 
         Raises:
             InvalidSetting: the file holds something else.
         """
-        added, operators = {path: path for path in _paths(self.added) if name_of(path)}, self._operators()
+        added, operators = {path: path for path in self._added() if name_of(path)}, self._operators(self._last[2])
         try:
             data = json.loads(self._file.read_bytes())
         except (OSError, ValueError, RecursionError) as error:
@@ -223,7 +236,8 @@ class TokenizersDirectory:
             raise
 
     def _changed_ns(self) -> tuple[int, ...]:
-        return tuple(found[0] if (found := _status(path)) else 0 for path in (self.path, self.added))
+        paths = (self.path, self._watched or self.path, self.added)
+        return tuple(found[0] if (found := _status(path)) else 0 for path in paths)
 
 
 def name_of(place: Path) -> str | None:
@@ -250,16 +264,8 @@ def _stamp(directory: Path) -> object:
     return sorted((name, status.st_ctime_ns, status.st_size) for name, status in found)
 
 
-def _paths(directory: Path) -> list[Path]:
+def _names(directory: Path) -> list[str]:
     try:
-        return sorted(path for path in directory.iterdir() if not path.name.startswith("."))
+        return sorted(entry.name for entry in os.scandir(directory) if not entry.name.startswith("."))
     except OSError:
         return []
-
-
-def _hashes(directory: Path) -> dict[str, list[str]]:
-    hashes: dict[str, list[str]] = {}
-    for found in filter(None, (PUBLISHED.fullmatch(path.name) for path in _paths(directory))):
-        if found[2] and f"sha256:{found[1]}" not in hashes.setdefault(found[2], []):
-            hashes[found[2]].append(f"sha256:{found[1]}")
-    return hashes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -56,17 +56,11 @@ class Changes:
         self._settings = settings
         self.parse_addition, self.parse_alias = parser(AddTokenizerRequest), parser(AliasRequest)
         self._reading = asyncio.Lock()
-        self._threads = Threads(
+        threads = Threads(
             1, max_queue=16, queue_seconds=settings.queue_seconds, name="tokd-changes", what="changes of tokenizers"
         )
-
-    async def run(self, work: Callable[..., T], *arguments: object) -> T:
-        """Do work in the thread of changes.
-
-        Errors:
-            ``saturated``
-        """
-        return await self._threads.run(work, *arguments)
+        self.run = threads.run
+        """Do work in the thread of changes."""
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:

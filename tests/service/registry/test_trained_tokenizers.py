@@ -134,7 +134,7 @@ def test_who_asks_for_a_fresh_tokenizer_by_its_name_waits_for_its_opening_howeve
     open_ = Tokenizer.open
     monkeypatch.setattr(Tokenizer, "open", slow)
     # A run of jobs beside: the directory is a new one at each look.
-    monkeypatch.setattr(TokenizersDirectory, "_changed_ns", lambda _: (time.time_ns(), 0))
+    monkeypatch.setattr(TokenizersDirectory, "_changed_ns", lambda _: (time.time_ns(), 0, 0))
     long = "low " * app.tokd.settings.inline_bytes
 
     async def ask() -> None:
