@@ -150,7 +150,7 @@ def test_whichever_write_of_a_change_fails_nothing_is_left_and_nothing_lost(
             assert_problem(answer, "disk_full")
         assert left(directory) == before
         assert ids_of(client, "one") == ids_of(client, "gone") == ids_of(client, "org/one") == expected
-    assert step > 3
+    assert step >= 3
 
 
 @pytest.mark.process
