@@ -65,7 +65,7 @@ from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
 from service.schemas.limited import under_limits
 from service.settings import Settings
-from service.state import Current, State
+from service.state import CurrentState, ServerState
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
 from tokenizer_core import VERSION, TokdError
@@ -116,7 +116,7 @@ def create_app(settings: Settings | None = None) -> App:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings
-    current = Current()
+    current = CurrentState()
     hot_reload = HotReload(current, settings)
     registry = hot_reload.open(settings)
     engines = Engines(settings)
@@ -126,7 +126,7 @@ def create_app(settings: Settings | None = None) -> App:
     guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)
     access_log = AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None
     return App(
-        State(
+        ServerState(
             current=current,
             settings=settings,
             registry=registry,
@@ -146,7 +146,7 @@ def create_app(settings: Settings | None = None) -> App:
 class App(FastAPI):
     """FastAPI behind one gate that every request passes: it counts, logs, and hands hot routes their requests."""
 
-    def __init__(self, state: State, hot_reload: HotReload) -> None:
+    def __init__(self, state: ServerState, hot_reload: HotReload) -> None:
         super().__init__(
             title="tokd",
             summary="Text to token ids and back, exactly as the model's own tokenizer does.",
@@ -189,7 +189,7 @@ class App(FastAPI):
         }
 
     @property
-    def tokd(self) -> State:
+    def server_state(self) -> ServerState:
         """The state in force; it is never the same for long."""
         return self._current.state
 
@@ -210,7 +210,7 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
-        return docs.completed(super().openapi(), schemas, self.tokd, self.link_root)
+        return docs.completed(super().openapi(), schemas, self.server_state, self.link_root)
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""
@@ -303,7 +303,7 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 @asynccontextmanager
 async def _lifespan(app: App) -> AsyncIterator[None]:
     tasks: list[asyncio.Task[Any]] = [
-        asyncio.create_task(_keep_current(app.tokd)),
+        asyncio.create_task(_keep_current(app.server_state)),
         asyncio.create_task(_follow(app.hot_reload)),
     ]
     loop = asyncio.get_running_loop()
@@ -315,15 +315,15 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
         loop.remove_signal_handler(signal.SIGHUP)
     for task in tasks:
         task.cancel()
-    app.tokd.limits.close()
-    app.tokd.jobs.close()
-    if app.tokd.access_log is not None:
-        app.tokd.access_log.close()
+    app.server_state.limits.close()
+    app.server_state.jobs.close()
+    if app.server_state.access_log is not None:
+        app.server_state.access_log.close()
     if app.pipeline.spans is not None:
         app.pipeline.spans.close()
 
 
-async def _keep_current(state: State) -> None:
+async def _keep_current(state: ServerState) -> None:
     """Reload changed keys and update the gauges every second.
 
     Requests do both too, but this process may have none for a while, and another one may write the page of metrics.
@@ -354,7 +354,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.server_state.limits)
 
 
 class _Refused(Response):

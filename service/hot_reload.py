@@ -3,7 +3,8 @@
 ``HotReload.open`` makes one immutable ``Registry`` of the artifacts of the settings and those of the directory of
 tokenizers. What the one before had open is taken over, so that no tokenizer is read twice and none loses its piece
 cache. Everything that can fail, and everything slow, is done before a change and beside it. The change itself is one
-assignment (``Current.state``): no request ever sees a half of a new state, and what fails leaves the one from before.
+assignment (``CurrentState.state``): no request ever sees a half of a new state, and what fails leaves the one from
+before.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained
 from service.setting_values import InvalidSetting
 from service.settings import Settings
-from service.state import Current
+from service.state import CurrentState
 from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
 
 RELOADED = (
@@ -59,7 +60,7 @@ class HotReload:
         current: where the state is, once ``open`` has given its registry.
     """
 
-    def __init__(self, current: Current, settings: Settings) -> None:
+    def __init__(self, current: CurrentState, settings: Settings) -> None:
         self.directory = TokenizersDirectory(settings)
         self._current, self._cache_bytes, self._options = current, settings.piece_cache_bytes, IdOptions.of(settings)
         self._trained = Trained(self.directory.path, settings.max_trained, self._cache_bytes, self._options)

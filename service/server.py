@@ -37,7 +37,7 @@ from service.registry.directory import warn_of_old_settings
 from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings
-from service.state import Current
+from service.state import CurrentState
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from tokenizer_core import TokdError
 
@@ -79,7 +79,7 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
             if settings.workers == 1:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
-                _say_tokenizers(settings, app.tokd.registry)
+                _say_tokenizers(settings, app.server_state.registry)
                 with supervised_worker(settings):
                     uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
@@ -144,7 +144,7 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    served = HotReload(Current(), settings).open(settings)
+    served = HotReload(CurrentState(), settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
     _say_tokenizers(settings, served)
@@ -206,7 +206,7 @@ class _Processes(Multiprocess):
         try:
             settings = self._load()
             # Held against what is on the disk once, so that an error is reported once.
-            HotReload(Current(), settings).open(settings)
+            HotReload(CurrentState(), settings).open(settings)
             given = settings.environment()
             self._hand_on(given[HANDED_ON])
         except (InvalidSetting, TokdError, OSError) as error:
@@ -285,7 +285,7 @@ def _with_signals(app: App, load: Callable[[], Settings]) -> App:
     Args:
         load: reads the settings again at SIGHUP.
     """
-    settings, limits = app.tokd.settings, app.tokd.limits
+    settings, limits = app.server_state.settings, app.server_state.limits
     app.read_settings = load
     if settings.drain_seconds:
         signal.signal(signal.SIGTERM, partial(_drain, limits, settings.drain_seconds, signal.getsignal(signal.SIGTERM)))

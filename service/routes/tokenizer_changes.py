@@ -35,7 +35,7 @@ from service.routes.tokenizers import Reference, described, find
 from service.schemas.answers import TokenizerInfo
 from service.schemas.tokenizer_changes import AddTokenizerRequest, AliasRequest
 from service.settings import Settings
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError, Tokenizer
 
 ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
@@ -183,7 +183,7 @@ async def remove_tokenizer(request: Request, access: Access, ref: Reference) -> 
     return Response(status_code=204)
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
     app.state.changes = Changes(state.settings, app.hot_reload, app.state.job_access)  # type: ignore[attr-defined]
     binary = {"schema": {"type": "string", "format": "binary"}}
@@ -210,7 +210,7 @@ def mount(app: FastAPI, state: State) -> None:
     )
 
 
-async def _add(changes: Changes, server: State, request: Request, name: str | None) -> ServedTokenizer:
+async def _add(changes: Changes, server: ServerState, request: Request, name: str | None) -> ServedTokenizer:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type in ARCHIVES:
         require_uncompressed(request.scope["headers"])
@@ -236,7 +236,7 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
     return await changes.run(changes.add_source, body.name, body.source, trained)
 
 
-async def _json(server: State, request: Request, parse: Parse) -> Any:
+async def _json(server: ServerState, request: Request, parse: Parse) -> Any:
     log_entry: LogEntry = request.scope["log_entry"]
     require_uncompressed(request.scope["headers"])
     length = declared_length(request.scope["headers"], require_json)

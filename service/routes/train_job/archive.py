@@ -23,7 +23,7 @@ from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.training import JobReport
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import ArtifactError
 
 BLOCK_BYTES = 256 << 10
@@ -66,7 +66,7 @@ async def job_report(request: Request, access: Access, id: JobId) -> Any:
     return {**report, "learning_seconds": report["seconds"], "seconds": seconds, "charts": drawn}
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     responses = PROBLEM_RESPONSES | {200: {"description": "A `tar.gz` of the artifact.", "content": _CONTENT}}
     app.get("/train-job/{id}/artifact", response_class=Response, responses=responses)(job_artifact)

@@ -135,7 +135,7 @@ def test_who_asks_for_a_fresh_tokenizer_by_its_name_waits_for_its_opening_howeve
     monkeypatch.setattr(Tokenizer, "open", slow)
     # A run of jobs beside: the directory is a new one at each look.
     monkeypatch.setattr(TokenizersDirectory, "_changed_ns", lambda _: (time.time_ns(), 0, 0))
-    long = "low " * app.tokd.settings.inline_bytes
+    long = "low " * app.server_state.settings.inline_bytes
 
     async def ask() -> None:
         async with httpx.AsyncClient(
@@ -174,7 +174,7 @@ def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
         ) as many:
             body = {"text": "low", "tokenizer": hash}
             asked = [asyncio.create_task(many.post("/count", json=body)) for _ in range(70)]
-            while app.tokd.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110
+            while app.server_state.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110
                 await asyncio.sleep(0)
             all_ask.set()
             assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
