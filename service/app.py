@@ -23,12 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.admission.limits import Limits
 from service.auth import ANY_HOST, OPEN, Guard, Hosts, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal
-from service.exchange import Exchange
+from service.hot_reload import HotReload
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.cors import open_to
 from service.jobs import JobStore
 from service.pipeline import Gate, KernelRoute, Pipeline
-from service.registry.catalog import Catalog
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
 from service.routes import (
@@ -66,7 +65,7 @@ from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
 from service.schemas.limited import under_limits
 from service.settings import Settings
-from service.state import Current, State
+from service.state import CurrentState, ServerState
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
 from tokenizer_core import VERSION, TokdError
@@ -117,11 +116,9 @@ def create_app(settings: Settings | None = None) -> App:
         InvalidSetting, and those of ``Tokenizer.open``: an artifact that is not what its manifest pins is not served.
     """
     settings = Settings.load() if settings is None else settings
-    current = Current()
-    # The exchange needs the catalog, and a registry that lacks a name asks the exchange.
-    catalog = Catalog(settings, lambda: exchange.follow())
-    exchange = Exchange(current, catalog)
-    registry = catalog.open(settings)
+    current = CurrentState()
+    hot_reload = HotReload(current, settings)
+    registry = hot_reload.open(settings)
     engines = Engines(settings)
     metrics = Metrics(registry.loaded, current.tokenizers, current.trained, by_key=settings.metrics_by_key)
     metrics.note_engine_literals(engines.engine_literals)
@@ -129,7 +126,7 @@ def create_app(settings: Settings | None = None) -> App:
     guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)
     access_log = AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None
     return App(
-        State(
+        ServerState(
             current=current,
             settings=settings,
             registry=registry,
@@ -142,14 +139,14 @@ def create_app(settings: Settings | None = None) -> App:
             access_log=access_log,
             pipeline=Pipeline(settings, limits, guard, metrics, access_log),
         ),
-        exchange,
+        hot_reload,
     )
 
 
 class App(FastAPI):
     """FastAPI behind one gate that every request passes: it counts, logs, and hands hot routes their requests."""
 
-    def __init__(self, state: State, exchange: Exchange) -> None:
+    def __init__(self, state: ServerState, hot_reload: HotReload) -> None:
         super().__init__(
             title="tokd",
             summary="Text to token ids and back, exactly as the model's own tokenizer does.",
@@ -163,7 +160,7 @@ class App(FastAPI):
         )
         self.read_settings: Callable[[], Settings] | None = None
         """Reads the settings again at SIGHUP, in a server that handles it."""
-        self._current, self.exchange, self.link_root = state.current, exchange, state.settings.link_root
+        self._current, self.hot_reload, self.link_root = state.current, hot_reload, state.settings.link_root
         self._current.state = state
         self.pipeline = state.pipeline
         for kind in (TokdError, ServiceError, HTTPException, RequestValidationError, Exception):
@@ -192,7 +189,7 @@ class App(FastAPI):
         }
 
     @property
-    def tokd(self) -> State:
+    def server_state(self) -> ServerState:
         """The state in force; it is never the same for long."""
         return self._current.state
 
@@ -213,7 +210,7 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
-        return docs.completed(super().openapi(), schemas, self.tokd, self.link_root)
+        return docs.completed(super().openapi(), schemas, self.server_state, self.link_root)
 
     def note_refused(self, refused: Refusal) -> None:
         """Count and log what was refused before it was a request: it is not HTTP, or its head is too large."""
@@ -306,27 +303,27 @@ def _query_names(route: APIRoute) -> frozenset[str]:
 @asynccontextmanager
 async def _lifespan(app: App) -> AsyncIterator[None]:
     tasks: list[asyncio.Task[Any]] = [
-        asyncio.create_task(_keep_current(app.tokd)),
-        asyncio.create_task(_follow(app.exchange)),
+        asyncio.create_task(_keep_current(app.server_state)),
+        asyncio.create_task(_follow(app.hot_reload)),
     ]
     loop = asyncio.get_running_loop()
     if app.read_settings is not None:
         # By the loop: a handler that interrupts the main thread may neither start a thread nor wait for a lock.
-        loop.add_signal_handler(signal.SIGHUP, _reload, app.exchange, app.read_settings, tasks)
+        loop.add_signal_handler(signal.SIGHUP, _reload, app.hot_reload, app.read_settings, tasks)
     yield
     if app.read_settings is not None:
         loop.remove_signal_handler(signal.SIGHUP)
     for task in tasks:
         task.cancel()
-    app.tokd.limits.close()
-    app.tokd.jobs.close()
-    if app.tokd.access_log is not None:
-        app.tokd.access_log.close()
+    app.server_state.limits.close()
+    app.server_state.jobs.close()
+    if app.server_state.access_log is not None:
+        app.server_state.access_log.close()
     if app.pipeline.spans is not None:
         app.pipeline.spans.close()
 
 
-async def _keep_current(state: State) -> None:
+async def _keep_current(state: ServerState) -> None:
     """Reload changed keys and update the gauges every second.
 
     Requests do both too, but this process may have none for a while, and another one may write the page of metrics.
@@ -337,15 +334,15 @@ async def _keep_current(state: State) -> None:
         await asyncio.sleep(GAUGE_SECONDS)
 
 
-def _reload(exchange: Exchange, load: Callable[[], Settings], tasks: list[asyncio.Task[Any]]) -> None:
+def _reload(hot_reload: HotReload, load: Callable[[], Settings], tasks: list[asyncio.Task[Any]]) -> None:
     tasks[:] = [task for task in tasks if not task.done()]
-    tasks.append(asyncio.create_task(asyncio.to_thread(exchange.reload, load)))
+    tasks.append(asyncio.create_task(asyncio.to_thread(hot_reload.reload, load)))
 
 
-async def _follow(exchange: Exchange) -> None:
-    """Take up what other processes and the watched directory change."""
+async def _follow(hot_reload: HotReload) -> None:
+    """Take up what changes in the directory of tokenizers."""
     while True:
-        await asyncio.to_thread(exchange.follow)
+        await asyncio.to_thread(hot_reload.follow)
         await asyncio.sleep(FOLLOW_SECONDS)
 
 
@@ -357,7 +354,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         error = from_status(error.status_code, path, app.methods(path), routes)
     elif isinstance(error, RequestValidationError):
         error = from_query(error.errors())
-    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.tokd.limits)
+    return _Refused(refuse(error, app.dialect(path, request.headers), app.link_root), app.server_state.limits)
 
 
 class _Refused(Response):

@@ -26,16 +26,18 @@ from service.admission.limits import Limits
 from service.admission.memory import give_back_large
 from service.app import App, create_app
 from service.auth import Guard, require_keys
+from service.hot_reload import HotReload
 from service.http.bounds import END_SECONDS
 from service.http.connection import Connection
 from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
 from service.log_lines import configure_logging
-from service.registry.catalog import Catalog
+from service.registry.directory import warn_of_old_settings
 from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings
+from service.state import CurrentState
 from service.telemetry.metrics import DIRECTORY_VARIABLE
 from tokenizer_core import TokdError
 
@@ -77,7 +79,7 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
             if settings.workers == 1:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
-                _say_tokenizers(app.tokd.registry)
+                _say_tokenizers(settings, app.server_state.registry)
                 with supervised_worker(settings):
                     uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
@@ -86,7 +88,8 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _say_tokenizers(registry: Registry) -> None:
+def _say_tokenizers(settings: Settings, registry: Registry) -> None:
+    warn_of_old_settings(settings)
     names = (f"{each.name} (the default)" if each is registry.default else each.name for each in registry.loaded)
     _log.info("serves %s", ", ".join(names))
 
@@ -141,10 +144,10 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
-    served = Catalog(settings).open(settings)
+    served = HotReload(CurrentState(), settings).open(settings)
     JobStore.open(settings).close()
     Guard(settings.keys, lambda *_: None)
-    _say_tokenizers(served)
+    _say_tokenizers(settings, served)
     os.environ.update(settings.environment())
     with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
@@ -203,7 +206,7 @@ class _Processes(Multiprocess):
         try:
             settings = self._load()
             # Held against what is on the disk once, so that an error is reported once.
-            Catalog(settings).open(settings)
+            HotReload(CurrentState(), settings).open(settings)
             given = settings.environment()
             self._hand_on(given[HANDED_ON])
         except (InvalidSetting, TokdError, OSError) as error:
@@ -282,7 +285,7 @@ def _with_signals(app: App, load: Callable[[], Settings]) -> App:
     Args:
         load: reads the settings again at SIGHUP.
     """
-    settings, limits = app.tokd.settings, app.tokd.limits
+    settings, limits = app.server_state.settings, app.server_state.limits
     app.read_settings = load
     if settings.drain_seconds:
         signal.signal(signal.SIGTERM, partial(_drain, limits, settings.drain_seconds, signal.getsignal(signal.SIGTERM)))

@@ -21,6 +21,9 @@ from typing import Any, get_type_hints
 from service.setting_values import ENV_PREFIX, InvalidSetting, Row, fits, ours, read_settings, read_value, setting
 from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact
 
+BESIDE_BASE = str(Path(BASE_ARTIFACT).parent)
+"""The directory that jobs publish into beside the installed artifact: never into the package."""
+
 HANDED_ON = "TOKD_HANDED_ON"
 """Holds all settings as JSON, by which a server hands them to its own processes: no path or name can be split in it."""
 
@@ -51,9 +54,13 @@ class Settings:
     default_tokenizer: str | None = setting(
         None, "tokenizer for requests without `tokenizer`: name, hash or name@hash; the first artifact if not set"
     )
-    watch: str | None = setting(
-        None, "directory whose artifacts are served as they come and go, each a directory of its own"
+    tokenizers: str | None = setting(
+        None,
+        "directory of the server's tokenizers: what is put there is served as it comes and goes, each a directory of "
+        "its own; `POST /tokenizers` and jobs write there. If not set, they write beside the first artifact. Servers "
+        "and workers on several hosts share it",
     )
+    watch: str | None = setting(None, "until the next release, instead of `tokenizers`: directory that is only served")
     tokenizer_roots: tuple[str, ...] = setting(
         (),
         "directories of the server below which `POST /tokenizers` may read, in the variable separated as in `PATH`",
@@ -201,14 +208,12 @@ class Settings:
         most=30 * _DAY_SECONDS,
     )
     trained: str | None = setting(
-        None,
-        "directory of trained tokenizers, found there by hash; that of the first artifact if not set. Workers on "
-        "several hosts share it",
+        None, "until the next release, instead of `tokenizers`: directory that is only written to"
     )
     max_trained: int = setting(8, "trained tokenizers open in one process at once", least=1)
     jobs_url: str | None = setting(
         None,
-        "store of jobs: `postgresql://user@host/database` or `sqlite:///path`; SQLite below `trained` if not set",
+        "store of jobs: `postgresql://user@host/database` or `sqlite:///path`; SQLite below `tokenizers` if not set",
     )
     worker: bool = setting(True, "run a worker for training jobs beside the server")
     max_jobs: int = setting(100, "training jobs that may wait; more are answered 429", least=1)
@@ -271,6 +276,8 @@ class Settings:
             )
         if _MODE.fullmatch(self.uds_mode) is None:
             raise InvalidSetting("uds_mode", f"is {self.uds_mode[:40]!r}; it is three octal digits such as 660")
+        if self.tokenizers is not None and (self.watch, self.trained) != (None, None):
+            raise InvalidSetting("tokenizers", "takes the place of watch and trained; leave those out")
         if self.keys is not None and self.no_auth:
             raise InvalidSetting("keys", "and no_auth contradict each other; leave one out")
         if self.max_held_bytes < self.max_body_bytes:
@@ -303,8 +310,8 @@ class Settings:
         if path is not None:
             values = read_settings(Path(path), {row.name: row for row in table()}) | values
         if "artifacts" not in values and (base := base_artifact()) != BASE_ARTIFACT:
-            # Jobs publish beside the first artifact, but never into the package.
-            values = {"trained": str(Path(BASE_ARTIFACT).parent)} | values | {"artifacts": (base,)}
+            beside = {} if "tokenizers" in values else {"trained": BESIDE_BASE}
+            values = beside | values | {"artifacts": (base,)}
         return cls(**values)
 
     def environment(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ ADDED = "added"
 """The one label, in metrics, of tokenizers that came at run time: they may come and go without end."""
 
 
-class Current:
+class CurrentState:
     """Holds the state in force. A state never changes; another one takes its place, in one assignment.
 
     Who reads ``state`` once works with one state to the end, whatever is exchanged meanwhile.
@@ -28,7 +28,7 @@ class Current:
 
     __slots__ = ("_at_start", "state")
 
-    state: State
+    state: ServerState
 
     def __init__(self) -> None:
         self._at_start: frozenset[str] | None = None
@@ -50,10 +50,10 @@ class Current:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ServerState:
     """Built by ``create_app``, and again when tokenizers or settings change; no module holds any of it."""
 
-    current: Current
+    current: CurrentState
     settings: Settings
     registry: Registry
     engines: Engines

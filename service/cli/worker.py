@@ -7,7 +7,7 @@ import argparse
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import require_writable
 from service.cli.system import WORKER, require_system
-from service.registry.trained_tokenizers import jobs_directory
+from service.registry.directory import jobs_directory, warn_of_old_settings
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags
 
@@ -18,7 +18,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "worker",
         help="train the jobs of a server, on this host or another",
         description="Train jobs, one at a time, until told to stop. Give it the settings of the server whose jobs it "
-        "does: of them jobs_url, trained and those of jobs concern it.",
+        "does: of them jobs_url, tokenizers and those of jobs concern it.",
     )
     add_flags(parser)
     parser.set_defaults(run=run)
@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
         configure_logging(is_plain=True)
         # The store of jobs can be away for a while, and is waited for; a directory that is read-only stays so.
         require_writable(jobs_directory(settings), makes_parents=True)
+        warn_of_old_settings(settings)
         work(settings)
     except InvalidSetting as error:
         raise refused_setting(error, args) from None

@@ -23,7 +23,7 @@ from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
 from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
 from service.jobs.states import Event, Kind, Stage, State, stages_of, state_of
 from service.jobs.transition import changed
-from service.registry.trained_tokenizers import jobs_directory, trained_directory
+from service.registry.directory import jobs_directory, tokenizers_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 
@@ -54,8 +54,9 @@ class JobStore:
         for root in settings.corpus_roots:
             _require_directory("corpus_roots", Path(root))
         # Told as it was given, not as the absolute path that it becomes.
-        given = settings.trained
-        _require_directory("trained", trained_directory(settings) if given is None else Path(given))
+        name = "trained" if settings.trained is not None else "tokenizers"
+        given = getattr(settings, name)
+        _require_directory(name, tokenizers_directory(settings) if given is None else Path(given))
         directory = jobs_directory(settings)
         # Not written out: what follows a `?` in the name of a directory would be no part of the path.
         own = URL.create("sqlite", database=str(directory / FILE))

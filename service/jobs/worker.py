@@ -23,7 +23,7 @@ from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
 from service.jobs.states import Kind
 from service.jobs.store import JobStore, is_id
-from service.registry.trained_tokenizers import encoded_directory, trained_directory
+from service.registry.directory import encoded_directory, tokenizers_directory
 from service.settings import Settings
 
 IDLE_SECONDS = 0.5
@@ -59,7 +59,7 @@ class Worker:
             leases=self._leases,
             limits=JobLimits(settings),
             files=self._store.directory,
-            targets={Kind.TRAIN: trained_directory(settings), Kind.ENCODE: encoded_directory(settings)},
+            targets={Kind.TRAIN: tokenizers_directory(settings), Kind.ENCODE: encoded_directory(settings)},
             stopping=self._stop.is_set,
             commands=commands,
         )

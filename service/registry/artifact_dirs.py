@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from tokenizer_core import ArtifactError, HashMismatch, TokdError, Tokenizer
 MANIFEST = "manifest.json"
 """It pins every file of an artifact, so two of equal manifests are equal."""
 
-PUBLISHED = re.compile(r"[0-9a-f]{64}([-+].*)?")
-"""Names of such directories."""
+PUBLISHED = re.compile(r"([0-9a-f]{64})(?:-([^+]*))?(?:[+].*)?")
+"""Names of such directories, with the digits of the hash and the name."""
 
 _DIGITS = 32
 """Of the manifest's hash: with all 64 the name of a directory could be longer than 255 bytes."""
@@ -83,20 +84,14 @@ def first_of(directory: Path, digits: str, name: str | None = None, *, any_name:
         name: that the place has; ``None`` is a place without one.
         any_name: take those with any name and without one.
     """
-    named = "" if name is None else f"-{re.escape(name)}"
-    places = re.compile(f"{digits}(?:-[^+]*)?(?:[+].*)?" if any_name else rf"{digits}{named}(?:[+].*)?")
-    oldest: tuple[int, str] | None = None
-    try:
-        found = [path for path in directory.iterdir() if places.fullmatch(path.name)]
-    except OSError:
-        return None
-    for path in found:
-        try:
-            one = (path / MANIFEST).stat().st_mtime_ns, path.name
-        except OSError:
-            continue
-        oldest = one if oldest is None else min(oldest, one)
-    return None if oldest is None else directory / oldest[1]
+    found: list[tuple[int, str]] = []
+    with suppress(OSError):
+        for path in directory.iterdir():
+            place = PUBLISHED.fullmatch(path.name)
+            if place and place[1] == digits and (any_name or place[2] == name):
+                with suppress(OSError):
+                    found.append(((path / MANIFEST).stat().st_mtime_ns, path.name))
+    return directory / min(found)[1] if found else None
 
 
 def _move(made: Path, place: Path) -> bool:

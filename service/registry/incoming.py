@@ -16,7 +16,8 @@ UPLOADS, CHECKS = ".incoming-", "tokd-check-"
 
 @contextmanager
 def incoming(directory: Path, prefix: str) -> Iterator[Path]:
-    """Make a directory, and remove it in the end."""
+    """Make a directory in one that is made if need be, and remove it in the end."""
+    directory.mkdir(parents=True, exist_ok=True)
     made, lock = _claim(directory, prefix)
     try:
         yield made

@@ -64,7 +64,8 @@ class Registry:
         models: ``model=reference``: further names of tokenizers, and patterns of names.
         aliases, lenient: those of ``Models``.
         trained: where further tokenizers are found, by hash, and by name where only one has it.
-        newer: asked for a name that is unknown; returns what takes up a change, if there was one since.
+        newer: asked for a name that is unknown; returns what takes up a change, if there may have been one since.
+        hashes: returns those of the trained tokenizers of a name.
     """
 
     def __init__(
@@ -74,10 +75,11 @@ class Registry:
         models: Sequence[str] = (),
         trained: Trained | None = None,
         newer: Callable[[], Callable[[], None] | None] = lambda: None,
+        hashes: Callable[[str], list[str]] = lambda _: [],
         aliases: Mapping[str, str] = MappingProxyType({}),
         lenient: bool = False,
     ) -> None:
-        self._trained, self._newer = trained, newer
+        self._trained, self._newer, self._hashes = trained, newer, hashes
         self.loaded = tuple(loaded)
         self._by_reference: Mapping[str, ServedTokenizer] = self._index()
         self.models = Models(models, self._by_reference, aliases, lenient=lenient)
@@ -138,18 +140,13 @@ class Registry:
         if found is None:
             refresh = self._newer()
             if refresh is not None:
-                raise Unopened(reference, refresh, missing())
+                raise Unopened(reference, refresh, None if self._hashes(reference) else missing())
             # Last, so that no job takes a name from an operator's pattern.
             found = self._find_trained_name(reference, missing)
         return found
 
     def _find_trained_name(self, name: str, missing: Callable[[], ServiceError]) -> ServedTokenizer | None:
-        trained = self._trained
-        if trained is None or _NAMED.fullmatch(name) is None:
-            return None
-        hashes = trained.hashes_of(name)
-        if hashes is None:
-            raise Unopened(name, trained.index, None if trained.listed(name) else missing())
+        hashes = self._hashes(name)
         if len(hashes) > 1:
             ways = ", ".join(f"{name}@{hash}" for hash in hashes[:_MOST_WAYS])
             detail = f"several trained tokenizers are called {quote(name)}; say which by its hash: {ways}"

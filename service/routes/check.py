@@ -14,7 +14,7 @@ from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, find
 from service.schemas.answers import CheckAnswer
-from service.state import State
+from service.state import ServerState
 
 EmbeddingRows = Annotated[int | None, Query(ge=1, le=1 << 31, description="Rows of the model's embedding table.")]
 
@@ -35,7 +35,7 @@ def _audit(loaded: ServedTokenizer, embedding_rows: int | None) -> dict[str, Any
     return tokenizer_core.check(loaded.tokenizer, path=loaded.path, embedding_rows=embedding_rows).to_dict()
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the route."""
     app.state.audits = asyncio.Lock()
     app.get("/tokenizers/{ref:reference}/check", response_model=CheckAnswer, responses=PROBLEM_RESPONSES)(

@@ -25,7 +25,7 @@ from service.registry.incoming import CHECKS, incoming, sweep
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.answers import CheckAnswer
-from service.state import State
+from service.state import ServerState
 
 AUDITING = (sys.executable, "-m", "service.job_process.auditing")
 _BODY = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
@@ -100,7 +100,7 @@ async def confined(*arguments: str) -> dict[str, Any] | None:
     return told
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route, if the operator wants it."""
     if state.settings.check_uploads:
         extra = {"requestBody": _BODY}

@@ -10,16 +10,16 @@ from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.comparing import MAX_CHARACTERS, CompareAnswer, CompareRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError, compare
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     post(app, state, "/compare", compare_tokenizers, CompareRequest, CompareAnswer)
 
 
-def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
+def compare_tokenizers(state: ServerState, body: CompareRequest) -> Answer:
     """Measure tokenizers: what each text costs with each, and how much of their vocabularies they use and share."""
     opened = [_opened(state, reference, at) for at, reference in enumerate(body.tokenizers or [None])]
     tokenizers = [each.tokenizer for each in opened]
@@ -43,7 +43,7 @@ def compare_tokenizers(state: State, body: CompareRequest) -> Answer:
     return Answer([orjson.dumps(found.to_dict())], tokens, opened[0].hash, headers=headers)
 
 
-def _opened(state: State, reference: str | None, at: int) -> ServedTokenizer:
+def _opened(state: ServerState, reference: str | None, at: int) -> ServedTokenizer:
     try:
         return state.registry.get(reference)
     except ServiceError as error:

@@ -16,17 +16,17 @@ from service.routes.texts import about_text, require_text, texts_of
 from service.schemas.answers import CountAnswer
 from service.schemas.requests import CountRequest
 from service.settings import Settings
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError, Tokenizer
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainTextsOrChats("count", state.current.registry, state.settings, state.limits.threads)
     post(app, state, "/count", count, state.requests.to_count, CountAnswer, plain=plain)
 
 
-def count(state: State, body: CountRequest) -> Answer:
+def count(state: ServerState, body: CountRequest) -> Answer:
     """Count the ids of text, without building them: as many as `/encode` gives."""
     loaded = state.registry.get(body.tokenizer)
     return _count_texts(loaded, body) if body.messages is None else _count_chats(loaded, body, state.settings)

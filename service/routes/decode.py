@@ -18,19 +18,19 @@ from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
 from service.schemas.decoding import DecodeRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError
 
 ID_BYTES = 4
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainIds(state.current.registry, state.settings)
     post(app, state, "/decode", decode, state.requests.to_decode, DecodeAnswer, plain=plain)
 
 
-def decode(state: State, request: DecodeRequest) -> Answer:
+def decode(state: ServerState, request: DecodeRequest) -> Answer:
     """Turn ids back into text. With `pending`, decode a stream: the server keeps nothing between two requests."""
     loaded, max_ids, ids = state.registry.get(request.tokenizer), state.settings.max_ids, request.ids
     nested = bool(ids) and isinstance(ids[0], list)

@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 from service.auth import need_of
 from service.routes.docs_page import page
 from service.routes.playground import POLICY
-from service.state import State
+from service.state import ServerState
 
 
 class Pages:
@@ -35,7 +35,7 @@ class Pages:
         return page(self._app.openapi())
 
 
-def completed(document: dict[str, Any], schemas: dict[str, Any], state: State, link_root: str) -> dict[str, Any]:
+def completed(document: dict[str, Any], schemas: dict[str, Any], state: ServerState, link_root: str) -> dict[str, Any]:
     """Add to what the framework writes what it does not know: more schemas, an example, the place and the keys."""
     document["components"]["schemas"] = schemas | document["components"]["schemas"]
     for operations in document["paths"].values():
@@ -62,7 +62,7 @@ def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(request.app.state.pages.html, headers={"content-security-policy": POLICY})
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     app.state.pages = Pages(app)
     app.get("/openapi.json", include_in_schema=False)(openapi)

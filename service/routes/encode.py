@@ -34,7 +34,7 @@ from service.routes.texts import (
 from service.schemas.answers import EncodeAnswer
 from service.schemas.fields import CHAT_PARTS, PAIR_PARTS, SAMPLING, SEGMENTATIONS
 from service.schemas.requests import EncodeRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import (
     EncodedChat,
     EncodedPair,
@@ -63,7 +63,7 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     post(
         app,
@@ -79,19 +79,19 @@ def mount(app: FastAPI, state: State) -> None:
     )
 
 
-def encode(state: State, body: EncodeRequest) -> Answer:
+def encode(state: ServerState, body: EncodeRequest) -> Answer:
     """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
     return _encode_as(state, write, body)
 
 
-def _encode_as(state: State, writer: Writer, body: EncodeRequest) -> Answer:
+def _encode_as(state: ServerState, writer: Writer, body: EncodeRequest) -> Answer:
     loaded, max_ids = state.registry.get(body.tokenizer), state.settings.max_ids
     if body.messages is not None:
         return _encode_chats(loaded, body, state, writer)
     return encode_texts(loaded, body, max_ids=max_ids, threads=state.limits.threads, writer=writer)
 
 
-def _endpoint(state: State, writer: Writer) -> Endpoint:
+def _endpoint(state: ServerState, writer: Writer) -> Endpoint:
     current = state.current
     return lambda body: _encode_as(current.state, writer, body)
 
@@ -100,7 +100,7 @@ def _require_nothing(_: bytes) -> None:
     """Take any media type: the handler was chosen by it."""
 
 
-def negotiator(state: State) -> Negotiate:
+def negotiator(state: ServerState) -> Negotiate:
     """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
     parse = parser(state.requests.to_encode)
     max_items = state.settings.max_items
@@ -312,7 +312,7 @@ _PARTS: dict[str, Callable[[Tokenizer, Row], Any]] = {
 """The functions that make the fields of a shaped row, but for its spans."""
 
 
-def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: State, writer: Writer) -> Answer:
+def _encode_chats(loaded: ServedTokenizer, request: EncodeRequest, state: ServerState, writer: Writer) -> Answer:
     """Answer for chats."""
     _sampling(request)
     _refuse_parts(request, (*PAIR_PARTS, SEGMENTATIONS), "texts; send text")

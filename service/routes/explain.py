@@ -8,16 +8,16 @@ from service.errors import from_core
 from service.http.response_json import Answer, write
 from service.routes.json_route import post
 from service.schemas.explaining import ExplainAnswer, ExplainRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     post(app, state, "/explain", explain, ExplainRequest, ExplainAnswer)
 
 
-def explain(state: State, body: ExplainRequest) -> Answer:
+def explain(state: ServerState, body: ExplainRequest) -> Answer:
     """Show how a text becomes ids: the merges of each piece by rank, its longest matches, or its lattice."""
     loaded = state.registry.get(body.tokenizer)
     try:

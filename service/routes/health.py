@@ -11,7 +11,7 @@ from service.jobs import JobsUnavailable
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.answers import Health
-from service.state import State
+from service.state import ServerState
 from service.telemetry.metrics import MEDIA_TYPE
 
 
@@ -38,7 +38,7 @@ async def metrics(server: Server) -> Response:
     return Response(server.metrics.page(jobs), media_type=MEDIA_TYPE)
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     page = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus's format."}
     app.get("/healthz", response_model=Health)(healthz)

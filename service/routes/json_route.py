@@ -35,7 +35,7 @@ from service.pipeline import Gate, ask_kernel
 from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.requests import INLINE_STEPS, RequestBody
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import InternalError, StepsSpent, steps_bounded
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ class JsonRoute(APIRoute):
         endpoint: Endpoint,
         *,
         model: type[RequestBody],
-        state: State,
+        state: ServerState,
         dialect: Dialect | None,
         plain: Plain | None,
         negotiate: Negotiate | None,
@@ -338,9 +338,9 @@ async def send_refusal(refused: Refusal, log_entry: LogEntry, receive: Receive, 
 
 def post(
     app: FastAPI,
-    state: State,
+    state: ServerState,
     path: str,
-    handler: Callable[[State, Any], Answer],
+    handler: Callable[[ServerState, Any], Answer],
     model: type[RequestBody],
     answer: type[BaseModel],
     *,

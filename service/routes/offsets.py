@@ -19,17 +19,17 @@ from service.routes.texts import Array, offsets_of, refuse_large_frames, require
 from service.schemas.answers import OffsetsAnswer
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import EncodedPair, Offsets, Unit, length_in, overlapping
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainTexts("offsets", state.current.registry, state.settings, state.limits.threads)
     post(app, state, "/offsets", offsets, state.requests.to_offsets, OffsetsAnswer, plain=plain)
 
 
-def offsets(state: State, body: OffsetsRequest) -> Answer:
+def offsets(state: ServerState, body: OffsetsRequest) -> Answer:
     """Say where every token stands in the text, and which tokens overlap given spans."""
     loaded = state.registry.get(body.tokenizer)
     settings = state.settings

@@ -10,8 +10,8 @@ from typing import TypeVar
 from service.admission.limits import Limits
 from service.admission.threads import saturated
 from service.errors import ServiceError
+from service.registry.directory import WAITS_SINCE
 from service.registry.registry import Unopened
-from service.registry.trained_tokenizers import WAITS_SINCE
 
 T = TypeVar("T")
 _OPENINGS = 8

@@ -10,7 +10,7 @@ from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, report_bytes, write
 from service.routes.json_route import post
 from service.schemas.packing import PackAnswer, PackRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import PackBlock, Packs, TokdError, pack
 
 _BYTES_OF_TOKEN = 24
@@ -19,12 +19,12 @@ _BYTES_OF_TOKEN = 24
 _OPTIONS = ("method", "overflow", "align", "seed", "pad", "train_on", "eos", "add_special_tokens", "special_tokens")
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     post(app, state, "/pack", pack_examples, state.requests.to_pack, PackAnswer)
 
 
-def pack_examples(state: State, body: PackRequest) -> Answer:
+def pack_examples(state: ServerState, body: PackRequest) -> Answer:
     """Encode examples of fine-tuning data, and put several into each pack of a fixed length."""
     loaded = state.registry.get(body.tokenizer)
     options: Any = {name: getattr(body, name) for name in _OPTIONS}

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from service.errors import from_status
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import ARTICLE_1
 
 FOLDER = Path(__file__).parents[1] / "playground"
@@ -56,7 +56,7 @@ def _file(body: bytes, media_type: str) -> File:
     return File(body, media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     files = read_files()
 

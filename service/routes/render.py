@@ -12,16 +12,16 @@ from service.routes import chats
 from service.routes.json_route import post
 from service.schemas.answers import RenderAnswer
 from service.schemas.requests import RenderRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import Span
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     post(app, state, "/render", render, state.requests.to_render, RenderAnswer)
 
 
-def render(state: State, body: RenderRequest) -> Answer:
+def render(state: ServerState, body: RenderRequest) -> Answer:
     """Render a chat by the tokenizer's template, and say what of the text the caller wrote."""
     loaded = state.registry.get(body.tokenizer)
     rendered = []

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from service.state import State
+from service.state import ServerState
 
 
-async def _state(request: Request) -> State:
-    state: State = request.app.tokd
+async def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.server_state
     return state
 
 
-Server = Annotated[State, Depends(_state)]
+Server = Annotated[ServerState, Depends(_state)]

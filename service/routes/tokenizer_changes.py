@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -16,11 +16,12 @@ from fastapi.responses import JSONResponse, Response
 from service.admission.limits import Disconnected
 from service.admission.threads import Threads
 from service.errors import ServiceError, from_core, quote
-from service.exchange import Exchange
+from service.hot_reload import HotReload
 from service.http.compression import require_uncompressed
 from service.http.json_body import Parse, declared_length, parser, require_json
 from service.job_process.auditing import SECONDS, opened
 from service.job_process.disk import written
+from service.registry.incoming import UPLOADS, incoming
 from service.registry.registry import require_name
 from service.registry.served import ServedTokenizer
 from service.registry.unpacking import unpack
@@ -34,7 +35,7 @@ from service.routes.tokenizers import Reference, described, find
 from service.schemas.answers import TokenizerInfo
 from service.schemas.tokenizer_changes import AddTokenizerRequest, AliasRequest
 from service.settings import Settings
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError, Tokenizer
 
 ARCHIVES = ("application/gzip", "application/x-tar", "application/zip")
@@ -50,22 +51,16 @@ Name = Annotated[str | None, Query(description="The name of a tokenizer whose ar
 class Changes:
     """The routes' work: one change at a time in threads of its own, a few waiting."""
 
-    def __init__(self, settings: Settings, exchange: Exchange, access: JobAccess) -> None:
-        self.exchange, self.access = exchange, access
+    def __init__(self, settings: Settings, hot_reload: HotReload, access: JobAccess) -> None:
+        self.hot_reload, self.access = hot_reload, access
         self._settings = settings
         self.parse_addition, self.parse_alias = parser(AddTokenizerRequest), parser(AliasRequest)
         self._reading = asyncio.Lock()
-        self._threads = Threads(
+        threads = Threads(
             1, max_queue=16, queue_seconds=settings.queue_seconds, name="tokd-changes", what="changes of tokenizers"
         )
-
-    async def run(self, work: Callable[..., T], *arguments: object) -> T:
-        """Do work in the thread of changes.
-
-        Errors:
-            ``saturated``
-        """
-        return await self._threads.run(work, *arguments)
+        self.run = threads.run
+        """Do work in the thread of changes."""
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
@@ -74,7 +69,7 @@ class Changes:
         Errors:
             ``disk_full``, ``disk_unwritable``: also of what is done in it.
         """
-        with written("tokenizers"), self.exchange.additions.incoming() as made:
+        with written("tokenizers"), incoming(self.hot_reload.directory.added, UPLOADS) as made:
             yield made
 
     def add_source(self, name: str, source: str, trained: ServedTokenizer | None) -> ServedTokenizer:
@@ -108,7 +103,7 @@ class Changes:
 
     def _add(self, name: str, tokenizer: Tokenizer, made: Path) -> ServedTokenizer:
         try:
-            return self.exchange.add(name, tokenizer, made / "artifact")
+            return self.hot_reload.add(name, tokenizer, made / "artifact")
         except TokdError as error:
             raise from_core(error) from error
 
@@ -176,7 +171,7 @@ async def point_alias(request: Request, server: Server, access: Access, ref: Ref
     if loaded.is_trained:
         detail = "this tokenizer is served only as a trained one; first add it by POST /tokenizers, with it as source"
         raise ServiceError("invalid_value", detail, "tokenizer")
-    loaded = await changes.run(changes.exchange.point, ref, body.tokenizer)
+    loaded = await changes.run(changes.hot_reload.point, ref, body.tokenizer)
     return described(server.current.state, loaded)
 
 
@@ -184,13 +179,13 @@ async def remove_tokenizer(request: Request, access: Access, ref: Reference) -> 
     """Stop serving a tokenizer that was added, or remove an alias; requests under way are answered by it still."""
     changes: Changes = request.app.state.changes
     access.refuse_other_sites(request)
-    await changes.run(changes.exchange.remove, ref)
+    await changes.run(changes.hot_reload.remove, ref)
     return Response(status_code=204)
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    app.state.changes = Changes(state.settings, app.exchange, app.state.job_access)  # type: ignore[attr-defined]
+    app.state.changes = Changes(state.settings, app.hot_reload, app.state.job_access)  # type: ignore[attr-defined]
     binary = {"schema": {"type": "string", "format": "binary"}}
     taken = {"summary": "a name that is taken is refused", "value": {"name": "base", "source": "base"}}
     json = {"schema": AddTokenizerRequest.model_json_schema(), "examples": {"taken": taken}}
@@ -215,7 +210,7 @@ def mount(app: FastAPI, state: State) -> None:
     )
 
 
-async def _add(changes: Changes, server: State, request: Request, name: str | None) -> ServedTokenizer:
+async def _add(changes: Changes, server: ServerState, request: Request, name: str | None) -> ServedTokenizer:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type in ARCHIVES:
         require_uncompressed(request.scope["headers"])
@@ -241,7 +236,7 @@ async def _add(changes: Changes, server: State, request: Request, name: str | No
     return await changes.run(changes.add_source, body.name, body.source, trained)
 
 
-async def _json(server: State, request: Request, parse: Parse) -> Any:
+async def _json(server: ServerState, request: Request, parse: Parse) -> Any:
     log_entry: LogEntry = request.scope["log_entry"]
     require_uncompressed(request.scope["headers"])
     length = declared_length(request.scope["headers"], require_json)

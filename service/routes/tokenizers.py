@@ -12,7 +12,7 @@ from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.opening import when_opened
 from service.routes.server import Server
 from service.schemas.answers import TokenizerInfo, TokenizerList
-from service.state import State
+from service.state import ServerState
 
 Reference = Annotated[
     str, Path(description="A name, a hash (`sha256:` and 64 digits), `name@hash`, or the name of a model.")
@@ -28,7 +28,7 @@ class _ReferenceConvertor(StringConvertor):
 register_url_convertor("reference", _ReferenceConvertor())
 
 
-async def find(state: State, reference: str) -> ServedTokenizer:
+async def find(state: ServerState, reference: str) -> ServedTokenizer:
     """Find a tokenizer that is loaded, or that a job trained.
 
     Errors:
@@ -51,13 +51,13 @@ async def tokenizer(server: Server, ref: Reference) -> Any:
     return described(server, await find(server, ref))
 
 
-def described(server: State, loaded: ServedTokenizer) -> dict[str, Any]:
+def described(server: ServerState, loaded: ServedTokenizer) -> dict[str, Any]:
     """Describe a tokenizer as ``TokenizerInfo`` says."""
     info = loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
     return {**info, "fingerprint": loaded.fingerprint}
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     app.get("/tokenizers", response_model=TokenizerList, responses=PROBLEM_RESPONSES)(tokenizers)
     app.get("/tokenizers/{ref:reference}", response_model=TokenizerInfo, responses=PROBLEM_RESPONSES)(tokenizer)

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from service.app import App, create_app
 from service.settings import Settings
-from service.state import State
+from service.state import ServerState
 from tests.support.server import RunServer, Server, running
 from tests.support.tokenizers import write_layout
 from tokenizer_core import Tokenizer
@@ -69,9 +69,9 @@ def app_of(client: TestClient) -> App:
     return client.app
 
 
-def state_of(client: TestClient) -> State:
+def state_of(client: TestClient) -> ServerState:
     """Return what the application of a client runs with."""
-    return app_of(client).tokd
+    return app_of(client).server_state
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,13 @@ from tests.support.server import listening, written
 from tests.support.waiting import until
 
 
-def command(folder: Path, *options: str) -> list[str]:
+def command(folder: Path, *options: str, setting: str = "--tokenizers") -> list[str]:
     """Serve ``base`` and what lies in a directory, one of which is damaged."""
-    watched = folder / "watched"
-    (watched / "broken").mkdir(parents=True)
-    (watched / "broken" / "manifest.json").write_text("{}")
+    directory = folder / "tokenizers"
+    (directory / "broken").mkdir(parents=True)
+    (directory / "broken" / "manifest.json").write_text("{}")
     program = str(Path(sys.executable).with_name("tokd"))
-    return [program, "serve", "--port", "0", "--watch", str(watched), "--trained", str(folder / "trained"), *options]
+    return [program, "serve", "--port", "0", setting, str(directory), *options]
 
 
 @pytest.mark.nightly
@@ -51,6 +51,7 @@ def test_log_and_requests_are_json_in_one_stream(tmp_path: Path, workers: str) -
         lines = [json.loads(line) for line in written(log).decode().splitlines()]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
     messages = [line["message"] for line in lines if "message" in line]
+    assert not any("next release" in each for each in messages)
     assert "serves base (the default)" in messages
     assert [each for each in messages if each.endswith(f"; the page is {url}/")] != []
     assert any("takes jobs from" in each for each in messages)
@@ -62,7 +63,8 @@ def test_log_and_requests_are_json_in_one_stream(tmp_path: Path, workers: str) -
 @pytest.mark.process
 def test_lines_on_a_terminal_are_plain(tmp_path: Path) -> None:
     above, terminal = pty.openpty()
-    process = subprocess.Popen(command(tmp_path), cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal)
+    given = command(tmp_path, "--trained", str(tmp_path / "trained"), setting="--watch")
+    process = subprocess.Popen(given, cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal)
     os.close(terminal)
     try:
         seen = b""
@@ -77,7 +79,10 @@ def test_lines_on_a_terminal_are_plain(tmp_path: Path) -> None:
         process.wait()
         os.close(above)
     lines = seen.decode().splitlines()
-    assert all(re.match(r"(INFO|ERROR): \S", line) for line in lines), lines
+    assert all(re.match(r"(INFO|ERROR|WARNING): \S", line) for line in lines), lines
+    assert [line for line in lines if line.startswith("WARNING")] == [
+        "WARNING: until the next release only: watch, trained; set tokenizers instead"
+    ]
     assert re.fullmatch(r"INFO: GET / 200, 0 tokens in [\d.]+ ms", lines[-1])
 
 

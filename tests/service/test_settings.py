@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.registry.trained_tokenizers import trained_directory
+from service.registry.directory import tokenizers_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags, markdown, source_of, table
 from tests.support.server import ROOT
@@ -63,6 +63,7 @@ OTHER = {
     "workers": 3,
     "threads": 2,
     "settings_file": "/dev/null",
+    "tokenizers": "tokenizers",
     "watch": "watched",
     "tokenizer_roots": ("/models", "more"),
     "max_tokenizer_bytes": 19,
@@ -111,7 +112,9 @@ def test_every_setting_has_a_flag_a_variable_a_default_and_a_meaning() -> None:
 
 
 def test_settings_survive_their_own_environment() -> None:
-    for settings in (Settings(), Settings(**{**OTHER, "keys": None}), Settings(**{**OTHER, "no_auth": False})):
+    of_before = {"tokenizers": None, "no_auth": False}
+    now = {"watch": None, "trained": None, "keys": None}
+    for settings in (Settings(), Settings(**{**OTHER, **now}), Settings(**{**OTHER, **of_before})):
         assert Settings.load(settings.environment(), {}) == settings
 
 
@@ -191,6 +194,7 @@ def test_documentation_holds_the_table() -> None:
         ({"TOKD_BODY_SECONDS": str(10**17)}, "a whole number from 1 to 86400"),
         ({"TOKD_HOST": ""}, "host is empty"),
         ({"TOKD_TRAINED": ""}, "trained is empty"),
+        ({"TOKD_TOKENIZERS": "a", "TOKD_WATCH": "a"}, "tokenizers takes the place of watch and trained"),
         ({"TOKD_CORPUS_ROOTS": ""}, "corpus_roots is empty"),
         ({"TOKD_CORPUS_SCHEMES": ""}, "corpus_schemes is empty"),
         ({"TOKD_CORPUS_SCHEMES": "https,s3://"}, "corpus_schemes has 's3://'"),
@@ -242,8 +246,9 @@ def test_in_any_folder_the_installed_artifact_is_served_and_jobs_publish_into_th
     settings = Settings.load({})
     (installed,) = settings.artifacts
     assert Path(installed).samefile(ROOT / "artifacts" / "base")
-    assert trained_directory(settings) == tmp_path / "artifacts"
+    assert tokenizers_directory(settings) == tmp_path / "artifacts"
     assert Settings.load({"TOKD_TRAINED": "/trained"}).trained == "/trained"
+    assert tokenizers_directory(Settings.load({"TOKD_TOKENIZERS": "/tokenizers"})) == Path("/tokenizers")
     assert Settings.load({"TOKD_ARTIFACTS": "a/b"}).artifacts == ("a/b",)
     (tmp_path / "artifacts" / "base").mkdir(parents=True)
     assert Settings.load({}).artifacts == ("artifacts/base",)

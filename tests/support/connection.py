@@ -146,7 +146,7 @@ def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
 
 def counted(app: Any) -> list[str]:
     """Return what the metrics count of requests."""
-    lines = app.tokd.metrics.page({}).decode().splitlines()
+    lines = app.server_state.metrics.page({}).decode().splitlines()
     return [line for line in lines if line.startswith(("tokd_request", "tokd_tokens")) and "seconds" not in line]
 
 

@@ -19,7 +19,7 @@ from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
 from service.schemas.requests import Example, RequestBody
-from service.state import State
+from service.state import ServerState
 
 _TYPES = {
     401: "authentication_error",
@@ -101,7 +101,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"type": "error", "error": {"type": kind, "message": place + problem["detail"]}}
 
 
-def anthropic_count_tokens(state: State, body: AnthropicCountRequest) -> Answer:
+def anthropic_count_tokens(state: ServerState, body: AnthropicCountRequest) -> Answer:
     """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
     # All that a model would be given, the beginning of its turn included.
     loaded, settings = state.registry.of_model(body.model), state.settings
@@ -128,7 +128,7 @@ def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation
     return conversation, tools, variables
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(AnthropicCountRequest, messages=list_of(Object, state.settings.max_items))
     responses = error_responses(model=AnthropicError)

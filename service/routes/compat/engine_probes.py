@@ -14,7 +14,7 @@ from service.routes.compat.openai import OpenaiError
 from service.routes.json_route import PROBLEM_RESPONSES, error_responses
 from service.routes.opening import when_opened
 from service.routes.server import Server
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import VERSION
 
 _STARTED = int(time.time())
@@ -80,7 +80,7 @@ async def engine_version() -> Any:
     return {"version": VERSION}
 
 
-def _model(server: State, name: str, loaded: ServedTokenizer) -> Model:
+def _model(server: ServerState, name: str, loaded: ServedTokenizer) -> Model:
     return Model(
         id=name,
         root=loaded.name,
@@ -127,7 +127,7 @@ async def tokenizer_info(server: Server) -> Any:
     }
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     empty: Any = {"response_class": Response, "responses": {200: {"description": "The process answers."}}}
     app.get("/health", **empty)(engine_health)

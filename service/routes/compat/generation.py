@@ -24,7 +24,7 @@ from service.routes.compat.generation_models import GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
 from service.routes.texts import Array, Ids
-from service.state import State
+from service.state import ServerState
 
 _GAP = b"\0"
 
@@ -61,9 +61,9 @@ def id_of(sent: str, body: GenerationFields) -> str:
 
 
 def named_by_header(
-    state: State,
+    state: ServerState,
     model: type[GenerationFields],
-    render: Callable[[State, Any, str], Answer],
+    render: Callable[[ServerState, Any, str], Answer],
     plain: Plain | None = None,
 ) -> Negotiate:
     """Return what hands a route the id of its request."""
@@ -99,7 +99,7 @@ def refuse_unhonoured(body: GenerationFields) -> None:
 
 
 def answer(
-    state: State,
+    state: ServerState,
     loaded: ServedTokenizer,
     body: GenerationFields,
     found: Sequence[Prompt],

@@ -19,7 +19,7 @@ from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
 from service.schemas.requests import Example, RequestBody
-from service.state import State
+from service.state import ServerState
 
 _CODES = {
     "missing_field": "missing_required_parameter",
@@ -114,7 +114,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, {"error": info}
 
 
-def openai_input_tokens(state: State, body: OpenaiCountRequest) -> Answer:
+def openai_input_tokens(state: ServerState, body: OpenaiCountRequest) -> Answer:
     """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
     # All that a model would be given, the beginning of its turn included.
     loaded, settings = state.registry.of_model(body.model), state.settings
@@ -141,7 +141,7 @@ def read(body: OpenaiRequest, uncountable: Uncountable) -> tuple[Conversation, l
     return conversation, tools, variables
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, state.settings.max_items), None))
     responses = error_responses(model=OpenaiError)

@@ -18,7 +18,7 @@ from service.request_log import Headers
 from service.routes.compat import generation
 from service.routes.compat.generation import Frame
 from service.routes.compat.generation_models import GenerationFields
-from service.state import State
+from service.state import ServerState
 
 MOST_FRAMES = 256
 """Kinds of requests that are remembered: clients send the same parameters of sampling again and again."""
@@ -35,7 +35,7 @@ class PlainRender(Plain):
         sent_id: the id that the headers name.
     """
 
-    def __init__(self, state: State, model: type[GenerationFields], sent_id: str = "") -> None:
+    def __init__(self, state: ServerState, model: type[GenerationFields], sent_id: str = "") -> None:
         self._current, self._sent_id = state.current, sent_id
         self._chats = Chats(state.settings, state.engines)
         self._parse = parser(model)

@@ -20,7 +20,7 @@ from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, Example
-from service.state import State
+from service.state import ServerState
 
 PATH = "/v1/chat/completions/render"
 
@@ -82,7 +82,7 @@ class VllmRenderChatRequest(GenerationFields):
         return asked if self.logprobs else None
 
 
-def vllm_render_chat(state: State, body: VllmRenderChatRequest, request_id: str = "") -> Answer:
+def vllm_render_chat(state: ServerState, body: VllmRenderChatRequest, request_id: str = "") -> Answer:
     """Render a chat, as vLLM's `/v1/chat/completions/render`: the answer is what an engine generates from."""
     generation.refuse_unhonoured(body)
     if body.add_generation_prompt and body.continue_final_message:
@@ -129,7 +129,7 @@ def _documents(documents: Sequence[Object] | None) -> Sequence[Object] | None:
     return documents
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
     plain = PlainRender(state, model)

@@ -18,7 +18,7 @@ from service.routes.texts import refuse_large_frames
 from service.schemas.fields import Id
 from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
 from service.schemas.requests import INLINE_ITEMS, Example
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import TokdError
 
 PATH = "/v1/completions/render"
@@ -64,7 +64,7 @@ class GenerateRequests(RootModel[list[GenerateRequest]]):
     """One request for each prompt."""
 
 
-def vllm_render_completions(state: State, body: VllmRenderCompletionRequest, request_id: str = "") -> Answer:
+def vllm_render_completions(state: ServerState, body: VllmRenderCompletionRequest, request_id: str = "") -> Answer:
     """Turn prompts into what an engine generates from, as vLLM's `/v1/completions/render`."""
     generation.refuse_unhonoured(body)
     if body.logprobs is not None and body.logprobs < -1:
@@ -104,7 +104,7 @@ def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: s
     return Prompt(prompts.ids_of(loaded, given, path))
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
     prompt = either(str, list_of(str, max_items), list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))

@@ -18,7 +18,7 @@ from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import list_of, narrow
 from service.schemas.requests import Example
-from service.state import State
+from service.state import ServerState
 
 PATH = "/v1/messages/render"
 _LEAST_BUDGET = 1024
@@ -54,7 +54,7 @@ class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
         return self.max_tokens
 
 
-def vllm_render_messages(state: State, body: VllmRenderMessagesRequest, request_id: str = "") -> Answer:
+def vllm_render_messages(state: ServerState, body: VllmRenderMessagesRequest, request_id: str = "") -> Answer:
     """Render Anthropic's messages, as vLLM's `/v1/messages/render`; the last message is never continued."""
     body = body.own()
     generation.refuse_unhonoured(body)
@@ -86,7 +86,7 @@ def _budget(body: VllmRenderMessagesRequest) -> int:
     return budget
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderMessagesRequest, messages=list_of(Object, state.settings.max_items))
     post(

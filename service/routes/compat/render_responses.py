@@ -19,7 +19,7 @@ from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import either, list_of, narrow
 from service.schemas.requests import Example
-from service.state import State
+from service.state import ServerState
 
 PATH = "/v1/responses/render"
 
@@ -65,7 +65,7 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
     return status, body
 
 
-def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request_id: str = "") -> Answer:
+def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, request_id: str = "") -> Answer:
     """Render OpenAI's input items, as vLLM's `/v1/responses/render`."""
     body = body.own()
     generation.refuse_unhonoured(body)
@@ -89,7 +89,7 @@ def vllm_render_responses(state: State, body: VllmRenderResponseRequest, request
     return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"resp_{request_id}")
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderResponseRequest, input=either(str, list_of(Object, state.settings.max_items), None))
     post(

@@ -22,7 +22,7 @@ from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import Id, Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
-from service.state import State
+from service.state import ServerState
 
 DEFAULT_MODEL = "default"
 """The name by which SGLang's clients call any model that is served."""
@@ -152,7 +152,9 @@ def tokenize_prompts(
     return _answer(loaded, headers, rows, many=many)
 
 
-def tokenize_chat(state: State, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]) -> Answer:
+def tokenize_chat(
+    state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]
+) -> Answer:
     """Answer a chat."""
     variables = Variables(body.chat_template_kwargs)
     if body.reasoning_effort is not None:
@@ -175,7 +177,7 @@ def _answer(loaded: ServedTokenizer, headers: Trace, rows: list[Ids], *, many: b
     )
 
 
-def detokenize_lists(state: State, loaded: ServedTokenizer, body: SglangDetokenizeRequest) -> Answer:
+def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDetokenizeRequest) -> Answer:
     """Answer one list of ids, or many with a text for each."""
     tokens: Any = body.tokens
     many = bool(tokens) and isinstance(tokens[0], list)
@@ -197,7 +199,7 @@ def detokenize_lists(state: State, loaded: ServedTokenizer, body: SglangDetokeni
     return prompts.written(loaded, headers, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
     to_tokenize = narrow(
@@ -213,7 +215,7 @@ def mount(app: FastAPI, state: State) -> None:
     post(app, state, "/v1/detokenize", sglang_detokenize, to_detokenize, SglangDetokenizeAnswer, **said)
 
 
-def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
+def sglang_tokenize(state: ServerState, body: SglangTokenizeRequest) -> Answer:
     """Turn a prompt, or many, or a chat, into ids, as SGLang's `/v1/tokenize`."""
     prompts.refuse_template(body.chat_template)
     prompts.refuse_fields(body, ("required_prefix_token_ids", "prefix_ids", "new_from"))
@@ -229,6 +231,6 @@ def sglang_tokenize(state: State, body: SglangTokenizeRequest) -> Answer:
     raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)
 
 
-def sglang_detokenize(state: State, body: SglangDetokenizeRequest) -> Answer:
+def sglang_detokenize(state: ServerState, body: SglangDetokenizeRequest) -> Answer:
     """Turn ids into text, as SGLang's `/v1/detokenize`."""
     return detokenize_lists(state, find(state.registry, body.model), body)

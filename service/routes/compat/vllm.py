@@ -25,7 +25,7 @@ from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, Object
 from service.schemas.narrowing import list_of, narrow
 from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain
 
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
@@ -160,7 +160,7 @@ class ChatFields(Protocol):
 
 
 def encode_chat(
-    state: State,
+    state: ServerState,
     loaded: ServedTokenizer,
     body: ChatFields,
     chat: Sequence[Object],
@@ -210,7 +210,7 @@ def framed(loaded: ServedTokenizer, ids: Ids, spans: Array | None = None, end: i
     return np.concatenate((before, ids, after)), spans
 
 
-def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: Sequence[Object]) -> Ids:
+def _chat_ids(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeRequest, chat: Sequence[Object]) -> Ids:
     variables = Variables(body.chat_template_kwargs)
 
     def encode(messages: Sequence[Object], options: ChatFields) -> EncodedChat:
@@ -229,14 +229,14 @@ def _chat_ids(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, 
     return np.concatenate((ids, behind))
 
 
-def _answer(state: State, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
+def _answer(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), state.engines.length(body.model, loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
     headers = state.engines.headers(body.model, loaded)
     return prompts.written(loaded, headers, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
     to_tokenize = narrow(
         VllmTokenizeRequest,
@@ -250,7 +250,7 @@ def mount(app: FastAPI, state: State) -> None:
     post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
 
 
-def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
+def tokenize(state: ServerState, body: VllmTokenizeRequest) -> Answer:
     """Turn a prompt or a chat into ids, as vLLM's `/tokenize`: its clients need only this address."""
     prompts.refuse_template(body.chat_template)
     prompts.refuse_fields(body, ("prefix_ids", "new_from"))
@@ -265,7 +265,7 @@ def tokenize(state: State, body: VllmTokenizeRequest) -> Answer:
     return _answer(state, loaded, body, prompts.encode(loaded, body.prompt, add_special_tokens=is_framed))
 
 
-def detokenize(state: State, body: VllmDetokenizeRequest) -> Answer:
+def detokenize(state: ServerState, body: VllmDetokenizeRequest) -> Answer:
     """Turn ids into text, as vLLM's `/detokenize`."""
     loaded = state.registry.of_model(body.model)
     text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)

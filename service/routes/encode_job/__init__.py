@@ -12,12 +12,12 @@ from service.routes.encode_job.documented import REQUEST_BODY, schemas
 from service.routes.encode_job.recipes import EncodingRecipes
 from service.routes.jobs.kind import JobKind
 from service.schemas.encode_jobs import EncodeJobAnswer, EncodeJobList
-from service.state import State
+from service.state import ServerState
 
 __all__ = ["mount", "schemas"]
 
 
-def mount(app: FastAPI, state: State) -> None:
+def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
     recipes, models = EncodingRecipes(state), (EncodeJobAnswer, EncodeJobList)
     jobs.mount_kind(app, state, JobKind(Kind.ENCODE, recipes, job_summary, job_answer, *models, REQUEST_BODY))

@@ -10,14 +10,14 @@ from fastapi.responses import Response
 
 from service.errors import ServiceError, quote
 from service.jobs import Kind
-from service.registry.trained_tokenizers import encoded_directory
+from service.registry.directory import encoded_directory
 from service.routes.encode_job.sending import removed, sent_file
 from service.routes.jobs.access import Access, JobAccess, caller
 from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.encode_jobs import TokenFilesManifest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import InvalidCorpus, TokenFiles, read_token_files
 
 MANIFEST = "manifest.json"
@@ -49,7 +49,7 @@ async def job_file(
     return await sent_file(access, written.path / name, hashes[name], "application/octet-stream", range)
 
 
-def _written(access: JobAccess, server: State, owner: str | None, id: str) -> tuple[TokenFiles, str]:
+def _written(access: JobAccess, server: ServerState, owner: str | None, id: str) -> tuple[TokenFiles, str]:
     """Return what a job wrote, and the hash of its manifest.
 
     Errors:
@@ -65,7 +65,7 @@ def _written(access: JobAccess, server: State, owner: str | None, id: str) -> tu
         raise removed() from None
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     manifest: dict[int | str, dict[str, Any]] = {200: {"model": TokenFilesManifest, "description": "The manifest."}}
     file: dict[int | str, dict[str, Any]] = {

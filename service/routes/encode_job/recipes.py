@@ -11,7 +11,7 @@ from service.http.json_body import parser
 from service.routes.jobs.kind import OF_A_FORM, require_short
 from service.routes.jobs.settings import pinned, settings_parser
 from service.schemas.encode_jobs import MAX_NAME, EncodeJobRequest, EncodingSettings
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import Files, TokdError, check_encode_options
 
 
@@ -20,7 +20,7 @@ class EncodingRecipes:
 
     fields = ("tokenizer", "settings")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServerState) -> None:
         self._current = state.current
         self._parse = parser(EncodeJobRequest, nested="")
         self._parse_settings = settings_parser(EncodingSettings)

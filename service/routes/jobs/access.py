@@ -12,7 +12,7 @@ from service.admission.threads import Threads
 from service.auth import LOCAL, Identity, is_own_page
 from service.errors import ServiceError
 from service.jobs import Jobs
-from service.state import State
+from service.state import ServerState
 
 THREADS = 8
 
@@ -26,7 +26,7 @@ class JobAccess:
     that encode, which would otherwise wait behind them.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServerState) -> None:
         self.jobs: Jobs = state.jobs
         settings = state.settings
         self.link_root = settings.link_root

@@ -11,7 +11,7 @@ from service.errors import ServiceError
 from service.http.json_body import parser
 from service.registry.registry import Unopened
 from service.registry.served import ServedTokenizer
-from service.state import Current
+from service.state import CurrentState
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -31,7 +31,7 @@ def settings_parser(model: type[Model]) -> Callable[[bytes], Model]:
     return read
 
 
-def pinned(current: Current, reference: str | None) -> ServedTokenizer:
+def pinned(current: CurrentState, reference: str | None) -> ServedTokenizer:
     """Return the tokenizer that a reference means now; ``None`` is the default.
 
     Errors:

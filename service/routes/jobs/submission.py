@@ -27,7 +27,7 @@ from service.routes.jobs.access import Access, JobAccess, caller
 from service.routes.jobs.kind import JobKind, job_path
 from service.routes.jobs.uploads import Upload, receive_upload, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
-from service.state import State
+from service.state import ServerState
 
 MULTIPART = b"multipart/form-data"
 MAX_UPLOADS = 8
@@ -36,7 +36,7 @@ MAX_UPLOADS = 8
 _KEY = re.compile(r"[!-~]{1,200}")
 
 
-def mount(app: FastAPI, state: State, of: JobKind) -> None:
+def mount(app: FastAPI, state: ServerState, of: JobKind) -> None:
     """Declare the route of a kind."""
     submission = Submission(state, app.state.job_access, of)
 
@@ -65,7 +65,7 @@ def mount(app: FastAPI, state: State, of: JobKind) -> None:
 class Submission:
     """Turns requests into queued jobs of one kind."""
 
-    def __init__(self, state: State, access: JobAccess, of: JobKind) -> None:
+    def __init__(self, state: ServerState, access: JobAccess, of: JobKind) -> None:
         self._settings, self._limits, self._access = state.settings, state.limits, access
         self._kind, self._recipes = of.kind, of.recipes
         self._uploads = 0

@@ -16,14 +16,14 @@ from fastapi.responses import Response, StreamingResponse
 from service.errors import ServiceError
 from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
-from service.registry.trained_tokenizers import trained_directory
+from service.registry.directory import tokenizers_directory
 from service.reports.training import charts
 from service.routes.jobs.access import Access, caller
 from service.routes.jobs.listing import JobId
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.training import JobReport
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import ArtifactError
 
 BLOCK_BYTES = 256 << 10
@@ -40,7 +40,7 @@ async def job_artifact(request: Request, server: Server, access: Access, id: Job
     """Give the artifact of a job that has succeeded, as an archive whose bytes are always the same."""
     job = await access.run(access.jobs.status, id, caller(request).owner, Kind.TRAIN)
     artifact = of_size(published(job), size)
-    place = trained_directory(server.settings) / artifact.directory
+    place = tokenizers_directory(server.settings) / artifact.directory
     blocks = archive(place, artifact.directory, await access.run(verified_files, place, artifact.hash))
     first = await access.run(next, blocks)
 
@@ -66,7 +66,7 @@ async def job_report(request: Request, access: Access, id: JobId) -> Any:
     return {**report, "learning_seconds": report["seconds"], "seconds": seconds, "charts": drawn}
 
 
-def mount(app: FastAPI, _: State) -> None:
+def mount(app: FastAPI, _: ServerState) -> None:
     """Declare the routes."""
     responses = PROBLEM_RESPONSES | {200: {"description": "A `tar.gz` of the artifact.", "content": _CONTENT}}
     app.get("/train-job/{id}/artifact", response_class=Response, responses=responses)(job_artifact)

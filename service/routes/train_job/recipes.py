@@ -13,7 +13,7 @@ from service.registry.artifact_dirs import damaged
 from service.routes.jobs.kind import OF_A_FORM, require_short
 from service.routes.jobs.settings import pinned, settings_parser
 from service.schemas.training import TrainingSettings, TrainJobRequest
-from service.state import State
+from service.state import ServerState
 from tokenizer_core import ArtifactError, InputError, InvalidSettings, Recipe, Unsupported
 
 
@@ -22,7 +22,7 @@ class TrainingRecipes:
 
     fields = ("settings",)
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServerState) -> None:
         self._current = state.current
         self._max_vocab_size = state.settings.max_vocab_size
         self._parse = parser(TrainJobRequest, nested="")

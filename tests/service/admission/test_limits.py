@@ -148,7 +148,7 @@ def test_caller_who_goes_away_is_no_error(make_client: MakeClient) -> None:
     scope = {"type": "http", "method": "POST", "path": "/encode", "headers": headers, "query_string": b""}
     asyncio.run(app(scope, go_away, send))
     assert sent == []
-    assert app.tokd.limits.held_bytes == 0
+    assert app.server_state.limits.held_bytes == 0
 
 
 def test_padding_is_bounded_and_texts_that_need_none_are_not(make_client: MakeClient) -> None:

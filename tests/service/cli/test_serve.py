@@ -36,6 +36,7 @@ RUNNING = re.compile(r"running on http://127\.0\.0\.1:([0-9]+)")
         ([], {"TOKD_HOST": "0.0.0.0"}, ["TOKD_HOST 0.0.0.0", "--keys"]),
         ([], {"TOKD_UDS": "/"}, ["TOKD_UDS / is a file"]),
         ([], {"TOKD_KEYS": "/"}, ["TOKD_KEYS /", "not a regular file"]),
+        ([], {"TOKD_TOKENIZERS": "/dev/null"}, ["TOKD_TOKENIZERS '/dev/null' is not a directory"]),
         ([], {"TOKD_TRAINED": "/dev/null"}, ["TOKD_TRAINED '/dev/null' is not a directory"]),
         ([], {"TOKD_TRAINED": "/dev/null/x"}, ["TOKD_TRAINED '/dev/null/x': Not a directory"]),
         ([], {"TOKD_TRAINED": "x" * 5000}, ["TOKD_TRAINED 'xxx", "File name too long"]),

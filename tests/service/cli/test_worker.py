@@ -38,7 +38,7 @@ def test_worker_names_a_wrong_setting(tokd, arguments, word):
 
 
 def test_worker_names_a_directory_that_it_cannot_write_to(tokd):
-    assert_refused(tokd("worker", "--trained", "/proc/self/trained"), "unwritable_output", 1, "/proc/self/trained")
+    assert_refused(tokd("worker", "--tokenizers", "/proc/self/x"), "unwritable_output", 1, "/proc/self/x")
 
 
 def test_worker_says_where_it_looks_for_jobs_and_never_the_password(home):

@@ -74,7 +74,7 @@ def test_a_bug_before_the_body_is_read_is_answered_as_one(
     assert written.startswith(b"HTTP/1.1 500 ")
     assert closed
     assert b"caller" not in written
-    assert app.tokd.limits.requests == 0
+    assert app.server_state.limits.requests == 0
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_nothing_is_answered_at_once_to_who_does_not_read(make_client: MakeClien
 def test_large_answers_go_at_the_pace_of_their_reader(make_client: MakeClient) -> None:
     """A small body may have a large answer, which is not written before anybody reads."""
     app: Any = make_client().app
-    ids = app.tokd.registry.default.tokenizer.encode("dog " * 50_000).tolist()[:40_000]
+    ids = app.server_state.registry.default.tokenizer.encode("dog " * 50_000).tolist()[:40_000]
     body = json.dumps({"ids": [max(ids)] * 40_000}).replace(" ", "").encode()
 
     async def story() -> None:

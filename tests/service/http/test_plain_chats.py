@@ -28,7 +28,7 @@ from service.routes.count import count
 from service.routes.encode import encode
 from service.schemas.fields import Object
 from service.schemas.narrowing import list_of, narrow
-from service.state import Current, State
+from service.state import CurrentState, ServerState
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, call, tokenizer
 from tests.core.chat.test_forging import attacks, chats
 from tests.service.conftest import MakeClient, state_of
@@ -75,7 +75,7 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
     def routes(template: str) -> dict[str, tuple[Any, Modelled]]:
         loaded = ServedTokenizer(tokenizer(template), template)
         registry = cast(Registry, SimpleNamespace(default=loaded, get=lambda _: loaded, of_model=lambda _: loaded))
-        own: State = replace(state, registry=registry, current=Current())
+        own: ServerState = replace(state, registry=registry, current=CurrentState())
         own.current.state = own
         limits = own.settings
         several = list_of(Object, limits.max_items)
@@ -84,7 +84,7 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
             for model, type_ in ((vllm.VllmTokenizeRequest, several | None), (VllmRenderChatRequest, several))
         )
 
-        def modelled(model: type[BaseModel], answer: Callable[[State, Any], Answer]) -> Modelled:
+        def modelled(model: type[BaseModel], answer: Callable[[ServerState, Any], Answer]) -> Modelled:
             ways = parser(model), parser_of_values(model)
             return [lambda body, parse=parse: answer(own, parse(body)) for parse in ways]
 

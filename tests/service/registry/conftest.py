@@ -30,7 +30,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def changing(make_client: MakeClient, sources: Path, tmp_path: Path) -> TestClient:
-    return make_client(trained=str(tmp_path / "trained"), tokenizer_roots=(str(sources),))
+    return make_client(tokenizers=str(tmp_path / "tokenizers"), tokenizer_roots=(str(sources),))
 
 
 def ids_of(client: TestClient | httpx.Client, tokenizer: str) -> Any:

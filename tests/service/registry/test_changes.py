@@ -1,4 +1,4 @@
-"""Tokenizers and aliases come and go at run time, by routes, by a watched directory and by SIGHUP."""
+"""Tokenizers and aliases come and go at run time, by routes, by a directory and by SIGHUP."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_what_was_added_is_there_after_a_restart_without_its_source(
 ) -> None:
     copy = tmp_path / "copy"
     Tokenizer.open(sources / "one").save(copy, name="one")
-    settings: Any = {"trained": str(tmp_path / "trained"), "tokenizer_roots": (str(tmp_path),)}
+    settings: Any = {"tokenizers": str(tmp_path / "tokenizers"), "tokenizer_roots": (str(tmp_path),)}
     client = make_client(**settings)
     assert add(client, "mine", copy).status_code == 201
     assert client.put("/tokenizers/org/model", json={"tokenizer": "mine"}).status_code == 200
@@ -117,7 +117,7 @@ def test_paths_outside_of_the_roots_are_refused_whether_they_exist_or_not(
         f"{sources}/../x",
     ):
         assert_problem(add(changing, "mine", source), "path_forbidden", path="source")
-    none = make_client(trained=str(tmp_path / "other"))
+    none = make_client(tokenizers=str(tmp_path / "other"))
     assert_problem(add(none, "mine", sources / "one"), "path_forbidden", path="source")
     link.unlink()
     assert_problem(add(changing, "mine", sources / "nothing"), "artifact_unusable", path="source")
@@ -125,10 +125,10 @@ def test_paths_outside_of_the_roots_are_refused_whether_they_exist_or_not(
 
 def test_a_trained_tokenizer_gets_a_name_that_stays(changing: TestClient, tmp_path: Path) -> None:
     made = trained_on("slow slower slowest " * 9)
-    made.save(tmp_path / "trained" / f"{made.hash.removeprefix('sha256:')}-mine", name="mine")
+    made.save(tmp_path / "tokenizers" / f"{made.hash.removeprefix('sha256:')}-mine", name="mine")
     assert ids_of(changing, "mine") == made.encode(TEXT).tolist()
     other = trained_on("warm warmer warmest " * 9)
-    other.save(tmp_path / "trained" / f"{other.hash.removeprefix('sha256:')}-mine", name="mine")
+    other.save(tmp_path / "tokenizers" / f"{other.hash.removeprefix('sha256:')}-mine", name="mine")
     until(lambda: ids_of(changing, "mine") == "tokenizer_ambiguous")
     said = changing.post("/encode", json={"text": TEXT, "tokenizer": "mine"}).json()["detail"]
     assert f"mine@{made.hash}" in said
@@ -142,7 +142,7 @@ def test_only_an_admin_changes_what_is_served(make_client: MakeClient, sources: 
     keys = {scope: new_key() for scope in SCOPES}
     path = tmp_path / "keys.toml"
     path.write_text("".join(entry(f"k-{scope}", [scope], key) for scope, key in keys.items()))
-    client = make_client(keys=str(path), trained=str(tmp_path / "trained"), tokenizer_roots=(str(sources),))
+    client = make_client(keys=str(path), tokenizers=str(tmp_path / "tokenizers"), tokenizer_roots=(str(sources),))
     body = {"name": "mine", "source": str(sources / "one")}
     for scope, key in keys.items():
         headers = {"authorization": f"Bearer {key}"}
@@ -163,44 +163,50 @@ def test_a_page_of_another_site_changes_nothing(changing: TestClient, sources: P
     assert_problem(changing.delete("/tokenizers/x", headers=headers), "page_not_allowed", "header origin")
 
 
-def test_a_watched_directory_is_followed(make_client: MakeClient, sources: Path, tmp_path: Path) -> None:
-    watched = tmp_path / "watched"
-    watched.mkdir()
-    client = make_client(trained=str(tmp_path / "trained"), watch=str(watched))
-    follow = app_of(client).exchange.follow
-    Tokenizer.open(sources / "one").save(watched / "one", name="seen")
-    (watched / "broken").mkdir()
-    (watched / "broken" / "manifest.json").write_text("{}")
+@pytest.mark.parametrize("of_before", [False, True])
+def test_what_is_put_into_the_directory_is_served_as_it_comes_and_goes(
+    make_client: MakeClient, sources: Path, tmp_path: Path, of_before: bool
+) -> None:
+    directory = tmp_path / "tokenizers"
+    directory.mkdir()
+    given = {"trained": str(tmp_path / "trained"), "watch": str(directory)}
+    client = make_client(**(given if of_before else {"tokenizers": str(directory)}))
+    follow = app_of(client).hot_reload.follow
+    Tokenizer.open(sources / "one").save(directory / "one", name="seen")
+    (directory / "broken").mkdir()
+    (directory / "broken" / "manifest.json").write_text("{}")
     follow()
     expected = Tokenizer.open(sources / "one").encode(TEXT).tolist()
     assert ids_of(client, "seen") == expected
-    Tokenizer.open(sources / "two").save(watched / "two", name="framed")
+    assert_problem(client.delete("/tokenizers/seen"), "tokenizer_in_use", path="tokenizer")
+    Tokenizer.open(sources / "two").save(directory / "two", name="framed")
     follow()
     assert client.get("/tokenizers/framed").json()["tokenizer"] != Tokenizer.open(sources / "two").hash
-    (watched / "one" / "manifest.json").unlink()
+    (directory / "one" / "manifest.json").unlink()
     follow()
     assert ids_of(client, "seen") == "tokenizer_not_found"
 
 
-def test_a_watched_directory_may_hold_what_is_served_anyway(
-    make_client: MakeClient, sources: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("setting", ["tokenizers", "watch"])
+def test_the_directory_may_hold_what_is_served_anyway(
+    make_client: MakeClient, sources: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, setting: str
 ) -> None:
-    """As ``tokd serve --watch artifacts`` does, whose directory jobs publish into as well."""
-    watched = tmp_path / "artifacts"
-    one = Tokenizer.open(sources / "one")
-    one.save(watched / "base", name="base")
-    one.save(watched / "copy", name="base")
-    (watched / "link").symlink_to(watched / "base")
-    Tokenizer.open(sources / "two").save(watched / "mine", name="mine")
+    """As ``tokd serve --tokenizers artifacts`` does, whose directory jobs publish into as well."""
+    directory = tmp_path / "artifacts"
+    one, two = Tokenizer.open(sources / "one"), Tokenizer.open(sources / "two")
+    one.save(directory / "base", name="base")
+    one.save(directory / "copy", name="base")
+    (directory / "link").symlink_to(directory / "base")
+    two.save(directory / "mine", name="mine")
     # Two of jobs without names, whose hashes are secrets.
     for digit in "ab":
-        Tokenizer.open(sources / "two").save(watched / (digit * 64), name="tokenizer")
-    client = make_client(artifacts=(str(watched / "base"),), watch=str(tmp_path / "artifacts" / ".." / "artifacts"))
+        two.save(directory / (digit * 64), name="tokenizer")
+    client = make_client(**{"artifacts": (str(directory / "base"),), setting: f"{tmp_path}/artifacts/../artifacts"})
     served = [each["name"] for each in client.get("/tokenizers").json()["tokenizers"]]
     assert served == ["base", "mine"]
     assert caplog.records == []
-    Tokenizer.open(sources / "two").save(watched / "other", name="base")
-    app_of(client).exchange.follow()
+    two.save(directory / "other", name="base")
+    app_of(client).hot_reload.follow()
     assert [record.getMessage() for record in caplog.records] == [
         f"{tmp_path}/artifacts/../artifacts/other is not served: another tokenizer is called 'base'"
     ]
@@ -255,7 +261,7 @@ def test_tokenizers_come_and_go_under_load_with_no_wrong_id_and_in_the_same_memo
     run_server: RunServer, sources: Path, tmp_path: Path
 ) -> None:
     one, two = (Tokenizer.open(sources / name).encode(TEXT).tolist() for name in ("one", "two"))
-    options: Any = {"trained": str(tmp_path / "trained"), "tokenizer_roots": (str(sources),), "access_log": False}
+    options: Any = {"tokenizers": str(tmp_path / "tokenizers"), "tokenizer_roots": (str(sources),), "access_log": False}
     sizes = []
     with run_server(**options) as server:
         client = server.client
@@ -273,7 +279,7 @@ def test_tokenizers_come_and_go_under_load_with_no_wrong_id_and_in_the_same_memo
                     sizes.append(resident(server))
         assert client.get("/metrics").status_code == 200
     assert max(sizes[-20:]) - max(sizes[:20]) < 16 << 10
-    left = {each.name for each in (tmp_path / "trained" / ".tokenizers").iterdir()}
+    left = {each.name for each in (tmp_path / "tokenizers" / ".tokenizers").iterdir()}
     assert len(left) == 4, left
 
 
@@ -281,7 +287,7 @@ def test_tokenizers_come_and_go_under_load_with_no_wrong_id_and_in_the_same_memo
 def test_all_processes_follow_and_a_new_name_is_there_at_once(
     run_server: RunServer, sources: Path, tmp_path: Path
 ) -> None:
-    options: Any = {"trained": str(tmp_path / "trained"), "tokenizer_roots": (str(sources),), "workers": 3}
+    options: Any = {"tokenizers": str(tmp_path / "tokenizers"), "tokenizer_roots": (str(sources),), "workers": 3}
     expected = Tokenizer.open(sources / "one").encode(TEXT).tolist()
     with run_server(**options) as server:
         for turn in range(3):
@@ -311,7 +317,7 @@ def test_sighup_takes_up_artifacts_under_load_and_loses_no_request(
     settings = Settings(
         artifacts=(artifacts[1], str(changing)),
         port=0,
-        trained=str(tmp_path / "trained"),
+        tokenizers=str(tmp_path / "tokenizers"),
         access_log=False,
         workers=workers,
     )
@@ -330,7 +336,7 @@ def test_sighup_reads_the_file_of_settings_and_keeps_the_old_ones_when_it_is_wro
     make_client: MakeClient, artifacts: tuple[str, str], tmp_path: Path
 ) -> None:
     client, path = make_client(), tmp_path / "tokd.toml"
-    reload = app_of(client).exchange.reload
+    reload = app_of(client).hot_reload.reload
 
     def load() -> Settings:
         return Settings.load({"TOKD_SETTINGS_FILE": str(path), "TOKD_PORT": "0"})

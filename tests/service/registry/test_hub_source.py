@@ -24,7 +24,7 @@ def test_a_tokenizer_of_the_hub_is_added_and_is_there_after_a_restart_without_it
     variables, asked = hub
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    settings = Settings(artifacts=artifacts, port=0, trained=str(tmp_path / "trained"), worker=False)
+    settings = Settings(artifacts=artifacts, port=0, tokenizers=str(tmp_path / "tokenizers"), worker=False)
     body = {"text": "hello", "tokenizer": "mine"}
     with running(settings) as server:
         client = server.client

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from service.exchange import Exchange
-from service.registry.additions import Additions
+from service.hot_reload import HotReload
+from service.registry.incoming import UPLOADS, incoming, sweep
 from service.setting_values import InvalidSetting
 from tests.service.conftest import MakeClient, RunServer, app_of
 from tests.service.problems import assert_problem
@@ -26,7 +26,7 @@ from tokenizer_core import Tokenizer
 
 @pytest.fixture
 def options(sources: Path, tmp_path: Path) -> dict[str, Any]:
-    return {"trained": str(tmp_path / "trained"), "tokenizer_roots": (str(sources),)}
+    return {"tokenizers": str(tmp_path / "tokenizers"), "tokenizer_roots": (str(sources),)}
 
 
 @pytest.fixture
@@ -36,18 +36,12 @@ def place(options: dict[str, Any], make_client: MakeClient, sources: Path) -> Pa
     for name in ("one", "two"):
         assert add(client, name, sources / name).status_code == 201
         assert client.put(f"/tokenizers/org/{name}", json={"tokenizer": name}).status_code == 200
-    return Path(options["trained"], ".tokenizers")
+    return Path(options["tokenizers"], ".tokenizers")
 
 
 def directory_of(place: Path, name: str) -> Path:
-    return place / str(json.loads((place / "served.json").read_text())["tokenizers"][name])
-
-
-def rewritten(place: Path, **tables: dict[str, str]) -> None:
-    served = json.loads((place / "served.json").read_text())
-    for name, entries in tables.items():
-        served[name] |= entries
-    (place / "served.json").write_text(json.dumps(served))
+    (found,) = place.glob(f"*-{name}")
+    return found
 
 
 @pytest.mark.parametrize(
@@ -63,7 +57,7 @@ def test_a_damaged_tokenizer_takes_only_its_aliases_along_until_it_is_repaired(
 ) -> None:
     one, two = (Tokenizer.open(sources / name).encode(TEXT).tolist() for name in ("one", "two"))
     directory = directory_of(place, "two")
-    shutil.copytree(directory, place.parent / "copy")
+    shutil.copytree(directory, place.parent.parent / "copy")
     if damage == "no directory":
         shutil.rmtree(directory)
     else:
@@ -80,8 +74,8 @@ def test_a_damaged_tokenizer_takes_only_its_aliases_along_until_it_is_repaired(
     assert_problem(add(client, "org-two", sources / "nothing"), "artifact_unusable", path="source")
     assert_problem(client.delete("/tokenizers/one"), "tokenizer_in_use")
     shutil.rmtree(directory, ignore_errors=True)
-    shutil.copytree(place.parent / "copy", directory)
-    app_of(client).exchange.follow()
+    shutil.copytree(place.parent.parent / "copy", directory)
+    app_of(client).hot_reload.follow()
     assert (ids_of(client, "two"), ids_of(client, "org/two"), ids_of(client, "live")) == (two, two, one)
 
 
@@ -122,7 +116,7 @@ def test_aliases_of_what_the_settings_no_longer_have_or_have_otherwise_are_left_
         "deep": "gone",
         "good": "org/one",
     }
-    rewritten(place, aliases=aliases)
+    (place / "served.json").write_text(json.dumps({"aliases": aliases | {"org/one": "one"}}))
     one = Tokenizer.open(sources / "one").encode(TEXT).tolist()
     client = make_client(**options, models=("org/set=bare",))
     assert ids_of(client, "good") == one
@@ -136,24 +130,24 @@ def test_aliases_of_what_the_settings_no_longer_have_or_have_otherwise_are_left_
 
 
 @pytest.mark.parametrize("of_settings", [False, True])
-def test_a_name_whose_watched_tokenizer_goes_and_comes_back_blocks_no_change(
+def test_a_name_whose_tokenizer_goes_and_comes_back_blocks_no_change(
     make_client: MakeClient, options: dict[str, Any], sources: Path, tmp_path: Path, of_settings: bool
 ) -> None:
-    watched = tmp_path / "watched"
-    Tokenizer.open(sources / "one").save(watched / "seen", name="seen")
+    directory = Path(options["tokenizers"])
+    Tokenizer.open(sources / "one").save(directory / "seen", name="seen")
     models = ("org/seen=seen",) if of_settings else ()
-    client = make_client(**options, watch=str(watched), models=models)
-    exchange: Exchange = app_of(client).exchange
+    client = make_client(**options, models=models)
+    hot_reload: HotReload = app_of(client).hot_reload
     if not of_settings:
         assert client.put("/tokenizers/org/seen", json={"tokenizer": "seen"}).status_code == 200
     expected = ids_of(client, "seen")
-    (watched / "seen").rename(tmp_path / "away")
-    exchange.follow()
+    (directory / "seen").rename(tmp_path / "away")
+    hot_reload.follow()
     assert ids_of(client, "org/seen") == ids_of(client, "seen") == "tokenizer_not_found"
     assert add(client, "mine", sources / "two").status_code == 201
     assert client.put("/tokenizers/live", json={"tokenizer": "mine"}).status_code == 200
-    (tmp_path / "away").rename(watched / "seen")
-    exchange.follow()
+    (tmp_path / "away").rename(directory / "seen")
+    hot_reload.follow()
     assert ids_of(client, "org/seen") == expected
     assert_problem(client.delete("/tokenizers/mine"), "tokenizer_in_use")
 
@@ -166,15 +160,11 @@ WRONG = {
     "zeros": bytes(64),
     "deep brackets": b"[" * 200_000,
     "deep objects": b'{"a":' * 200_000,
-    "a NUL in a directory": b'{"tokenizers": {"a": "x\\u0000y"}, "aliases": {}}',
-    "a NUL in a name": b'{"tokenizers": {"a\\u0000": "x"}, "aliases": {}}',
-    "a NUL in an alias": b'{"tokenizers": {}, "aliases": {"a\\u0000": "one"}}',
-    "a surrogate": b'{"tokenizers": {"a": "\\ud800"}, "aliases": {}}',
-    "a path that climbs": b'{"tokenizers": {"a": "../../x"}, "aliases": {}}',
-    "the directory itself": b'{"tokenizers": {"a": "."}, "aliases": {}}',
-    "a number": b'{"tokenizers": {"a": 1}, "aliases": {}}',
-    "a pattern": b'{"tokenizers": {}, "aliases": {"*": "one"}}',
-    "latin-1": b'{"tokenizers": {"\xe9": "x"}, "aliases": {}}',
+    "a NUL": b'{"aliases": {"a\\u0000": "one"}}',
+    "a surrogate": b'{"aliases": {"a": "\\ud800"}}',
+    "a number": b'{"aliases": {"a": 1}}',
+    "a pattern": b'{"aliases": {"*": "one"}}',
+    "latin-1": b'{"aliases": {"\xe9": "one"}}',
 }
 
 
@@ -187,7 +177,7 @@ def test_a_file_that_is_not_ours_is_named_at_the_start_and_changes_nothing_while
     (place / "served.json").write_bytes(WRONG[wrong])
     with pytest.raises(InvalidSetting, match=r"served\.json"):
         make_client(**options)
-    app_of(client).exchange.follow()
+    app_of(client).hot_reload.follow()
     assert ids_of(client, "org/one") == expected
     assert_problem(add(client, "mine", sources / "one"), "artifact_damaged")
     assert_problem(client.delete("/tokenizers/org/one"), "artifact_damaged")
@@ -195,32 +185,33 @@ def test_a_file_that_is_not_ours_is_named_at_the_start_and_changes_nothing_while
     assert len([each for each in place.iterdir() if (each / "manifest.json").exists()]) == 2
 
 
-def test_an_artifact_that_a_repaired_file_lacks_is_put_aside_and_never_removed(
-    make_client: MakeClient, options: dict[str, Any], place: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("setting", ["trained", "tokenizers"])
+def test_what_the_earlier_version_wrote_is_found_again_and_changed_as_ever(
+    make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path, setting: str
 ) -> None:
-    kept = directory_of(place, "two")
-    before = {each.name: each.read_bytes() for each in kept.iterdir()}
-    served = {"tokenizers": {"one": directory_of(place, "one").name}, "aliases": {}}
-    (place / "served.json").write_text(json.dumps(served))
+    one, two = (Tokenizer.open(sources / name) for name in ("one", "two"))
+    # That version named each artifact in its file, too.
+    listed = {name: directory_of(place, name).name for name in ("one", "two")}
+    earlier = {"tokenizers": listed, "aliases": {"org/one": "one", "org/two": "two"}}
+    (place / "served.json").write_text(json.dumps(earlier, indent=1))
+    two.save(place.parent / f"{two.hash.removeprefix('sha256:')}-made", name="made")
+    options = {setting: options["tokenizers"], "tokenizer_roots": options["tokenizer_roots"]}
     client = make_client(**options)
-    assert client.delete("/tokenizers/one").status_code == 204
-    (aside,) = [each for each in place.iterdir() if each.is_dir()]
-    assert {each.name: each.read_bytes() for each in aside.iterdir()} == before
-    assert f"put aside as {aside.name}" in caplog.text
-    # As the log says it is taken up again.
-    aside.rename(kept)
-    (place / "served.json").write_text(json.dumps({"tokenizers": {"two": kept.name}, "aliases": {}}))
-    assert isinstance(ids_of(make_client(**options), "two"), list)
-
-
-def test_a_directory_that_two_names_share_stays_for_the_other(
-    make_client: MakeClient, options: dict[str, Any], place: Path
-) -> None:
-    rewritten(place, tokenizers={"copy": directory_of(place, "one").name})
+    expected = {"one": one, "org/one": one, "two": two, "org/two": two, "made": two, two.hash: two}
+    assert {name: ids_of(client, name) for name in expected} == {
+        name: tokenizer.encode(TEXT).tolist() for name, tokenizer in expected.items()
+    }
+    names = [each["name"] for each in client.get("/tokenizers").json()["tokenizers"]]
+    assert names == ["framed", "bare", "one", "two"]
+    assert json.loads((place / "served.json").read_text()) == earlier
+    assert add(client, "mine", sources / "one").status_code == 201
+    # The earlier version reads no such file, so that it does not put aside what its list lacks.
+    assert json.loads((place / "served.json").read_text()) == {"aliases": earlier["aliases"]}
     client = make_client(**options)
-    expected = ids_of(client, "one")
-    assert client.delete("/tokenizers/copy").status_code == 204
-    assert ids_of(make_client(**options), "one") == expected
+    for name, tokenizer in {**expected, "mine": one}.items():
+        assert ids_of(client, name) == tokenizer.encode(TEXT).tolist()
+    assert_problem(client.delete("/tokenizers/one"), "tokenizer_in_use")
+    assert client.delete("/tokenizers/mine").status_code == 204
 
 
 def uploads(place: Path) -> list[str]:
@@ -234,18 +225,18 @@ def test_uploads_of_dead_processes_are_swept_at_the_start_and_those_of_living_on
         (place / name / "files").mkdir(parents=True)
         (place / name / "packed").write_bytes(bytes(100))
 
-    with Additions(place).incoming() as living:
+    with incoming(place, UPLOADS) as living:
         (living / "packed").write_bytes(b"1")
         leave(".incoming-dead")
         leave(".incoming-dropped-dead")
-        exchange: Exchange = app_of(make_client(**options)).exchange
-        exchange.follow()
+        hot_reload: HotReload = app_of(make_client(**options)).hot_reload
+        hot_reload.follow()
         assert uploads(place) == [living.name]
         leave(".incoming-later")
-        exchange.follow()
+        hot_reload.follow()
         assert len(uploads(place)) == 2
-        monkeypatch.setattr(exchange, "_sweep_at", 0.0)
-        exchange.follow()
+        monkeypatch.setattr(hot_reload, "_sweep_at", 0.0)
+        hot_reload.follow()
         assert uploads(place) == [living.name]
         assert (living / "packed").read_bytes() == b"1"
     assert uploads(place) == []
@@ -259,12 +250,12 @@ def test_what_is_swept_away_before_it_is_locked_is_made_again(place: Path, monke
         if Path(path).name.startswith(".incoming-") and not made:
             made.append(Path(path).name)
             monkeypatch.setattr(os, "open", open_)
-            Additions(place).sweep()
+            sweep(place, UPLOADS)
         return descriptor
 
     open_ = os.open
     monkeypatch.setattr(os, "open", opened)
-    with Additions(place).incoming() as living:
+    with incoming(place, UPLOADS) as living:
         assert living.is_dir()
         assert made != [living.name]
     assert uploads(place) == []
@@ -273,7 +264,7 @@ def test_what_is_swept_away_before_it_is_locked_is_made_again(place: Path, monke
 def test_a_kill_during_an_upload_leaves_nothing_for_longer_than_the_next_start(
     run_server: RunServer, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    place = tmp_path / "trained" / ".tokenizers"
+    place = tmp_path / "tokenizers" / ".tokenizers"
     with run_server(**options) as server:
         url = urlsplit(server.url)
         with socket.create_connection((url.hostname or "", url.port or 0)) as connection:

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from service.registry.catalog import Catalog
+from service.hot_reload import HotReload
 from service.registry.registry import Registry
 from service.schemas.answers import CheckAnswer, TokenizerInfo, TokenizerList
 from service.setting_values import InvalidSetting
 from service.settings import Settings
+from service.state import CurrentState
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import ArtifactNotFound, Tokenizer
 
 
 def opened(settings: Settings) -> Registry:
-    return Catalog(settings).open(settings)
+    return HotReload(CurrentState(), settings).open(settings)
 
 
 def test_list_names_every_tokenizer_and_one_default(client: TestClient, framed: Tokenizer, bare: Tokenizer) -> None:

@@ -16,8 +16,9 @@ import httpx
 import pytest
 
 from service.registry.artifact_dirs import put_into_place
+from service.registry.directory import INDEXED_SECONDS, TokenizersDirectory
 from service.registry.fingerprint import IdOptions
-from service.registry.trained_tokenizers import INDEXED_SECONDS, Trained
+from service.registry.trained_tokenizers import Trained
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 from tests.support.damages import DAMAGES
@@ -108,7 +109,7 @@ def test_a_name_that_nothing_has_is_not_found_although_the_list_of_names_is_old_
     make_client: MakeClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A slow turn of the event loop after each listing of a directory that changes all the time.
-    monkeypatch.setattr("service.registry.trained_tokenizers.INDEXED_SECONDS", -1)
+    monkeypatch.setattr("service.registry.directory.INDEXED_SECONDS", -1)
     client = make_client(trained=str(tmp_path))
     published(trained_on("low " * 9), tmp_path, "mine")
     ask = {"text": "low"}
@@ -133,8 +134,8 @@ def test_who_asks_for_a_fresh_tokenizer_by_its_name_waits_for_its_opening_howeve
     open_ = Tokenizer.open
     monkeypatch.setattr(Tokenizer, "open", slow)
     # A run of jobs beside: the directory is a new one at each look.
-    monkeypatch.setattr(Trained, "_changed_ns", lambda _: time.time_ns())
-    long = "low " * app.tokd.settings.inline_bytes
+    monkeypatch.setattr(TokenizersDirectory, "_changed_ns", lambda _: (time.time_ns(), 0, 0))
+    long = "low " * app.server_state.settings.inline_bytes
 
     async def ask() -> None:
         async with httpx.AsyncClient(
@@ -173,7 +174,7 @@ def test_a_trained_tokenizer_that_many_ask_for_first_is_opened_once(
         ) as many:
             body = {"text": "low", "tokenizer": hash}
             asked = [asyncio.create_task(many.post("/count", json=body)) for _ in range(70)]
-            while app.tokd.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110
+            while app.server_state.limits.requests + sum(each.done() for each in asked) < len(asked):  # noqa: ASYNC110
                 await asyncio.sleep(0)
             all_ask.set()
             assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}

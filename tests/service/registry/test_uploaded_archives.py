@@ -108,14 +108,14 @@ def test_an_archive_that_no_tokenizer_is_packed_in_is_refused_and_leaves_nothing
     refused = upload(changing, HOSTILE[what])
     assert_problem(refused, "artifact_unusable")
     assert not what.startswith("too many") or "more than 64 files" in refused.json()["detail"]
-    left = [each.name for each in (tmp_path / "trained" / ".tokenizers").iterdir()]
+    left = [each.name for each in (tmp_path / "tokenizers" / ".tokenizers").iterdir()]
     assert [name for name in left if name != "lock"] == []
     assert not (tmp_path / "evil").exists()
     assert ids_of(changing, "mine") == "tokenizer_not_found"
 
 
 def test_archives_that_unpack_to_more_than_the_limit_are_refused(make_client: MakeClient, tmp_path: Path) -> None:
-    client = make_client(trained=str(tmp_path / "trained"), max_tokenizer_bytes=1 << 20)
+    client = make_client(tokenizers=str(tmp_path / "tokenizers"), max_tokenizer_bytes=1 << 20)
     info = member("tokenizer.json", size=1 << 30)
     bomb = gzip.compress(info.tobuf() + bytes(8 << 20))
     attributes = gzip.compress(member("x", tarfile.XHDTYPE, size=1 << 30).tobuf() + bytes(16 << 20))
@@ -144,7 +144,7 @@ def test_an_archive_that_takes_too_much_to_be_read_is_refused_by_its_own_process
     monkeypatch.setattr(Tokenizer, "open", lambda *_, **__: pytest.fail("this process read it"))
     problem = assert_problem(upload(changing, packed_tar(sources / "one")), "artifact_unusable")
     assert "too much memory" in problem["detail"]
-    left = {each.name for each in (tmp_path / "trained" / ".tokenizers").iterdir()}
+    left = {each.name for each in (tmp_path / "tokenizers" / ".tokenizers").iterdir()}
     assert left <= {"lock"}
 
 

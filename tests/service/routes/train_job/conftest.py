@@ -33,7 +33,7 @@ class Board:
     @property
     def store(self) -> JobStore:
         assert isinstance(self.client.app, App)
-        store = self.client.app.tokd.jobs
+        store = self.client.app.server_state.jobs
         assert isinstance(store, JobStore)
         return store
 

@@ -20,7 +20,7 @@ WORDS = b"low lower lowest newer newest " * 20
 def worked(board: Board, submitted: dict[str, Any]) -> Job:
     """Have one job worked on, and return the one that was submitted."""
     assert isinstance(board.client.app, App)
-    worker = Worker(board.client.app.tokd.settings)
+    worker = Worker(board.client.app.server_state.settings)
     assert worker.work()
     worker.close()
     return board.store.get(submitted["id"], None)
