@@ -11,8 +11,7 @@ from service.http.response_json import Answer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.routes.pairs import pairs_of, require_pairs
-from service.routes.texts import about_text, require_text, texts_of
+from service.routes.texts import about_text, require_text, seconds_of, texts_of
 from service.schemas.answers import CountAnswer
 from service.schemas.requests import CountRequest
 from service.settings import Settings
@@ -34,9 +33,8 @@ def count(state: State, body: CountRequest) -> Answer:
 
 def _count_texts(loaded: ServedTokenizer, request: CountRequest) -> Answer:
     require_text(request)
-    require_pairs(request)
     counts = []
-    seconds = pairs_of(request)
+    seconds = seconds_of(request)
     for index, text in enumerate(texts_of(request)):
         try:
             counts.append(_count(loaded.tokenizer, request, text, None if seconds is None else seconds[index]))

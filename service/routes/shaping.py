@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service.errors import ServiceError
+from service.routes.sources import Encoded
 from service.routes.texts import Ids
 from service.schemas.requests import EncodeRequest
-from tokenizer_core import Row, Tokenizer, pad_id_of, padded_width, shape_rows
+from tokenizer_core import Cut, Row, Tokenizer, pad_id_of, padded_width, shape_rows
+
+_WHOLE = Cut("right", 0, 0)
 
 
-def shape(
-    tokenizer: Tokenizer, rows: Sequence[Ids], request: EncodeRequest, max_ids: int, *, has_frame: bool
-) -> tuple[Row, ...]:
-    """Truncate and pad rows as a request asks for, but never to more ids than the server takes.
-
-    Args:
-        has_frame: whether every row stands between the tokenizer's own special tokens, which are not cut.
-    """
+def shape(tokenizer: Tokenizer, encoded: Encoded, request: EncodeRequest, max_ids: int) -> Sequence[Row]:
+    """Truncate and pad rows as a request asks for, but never to more ids than the server takes."""
+    rows = encoded.ids
+    prefix, suffix = encoded.frame or (0, 0)
+    if encoded.frame is None or request.is_bare():
+        return [Row(row, _WHOLE, 0, 0, prefix, suffix) for row in rows]
     _refuse_much_padding(rows, request, max_ids)
     return shape_rows(
         rows,
@@ -27,8 +28,8 @@ def shape(
         padding_side=request.padding_side or tokenizer.settings.padding_side,
         pad_to_multiple_of=request.pad_to_multiple_of,
         pad_id=_pad_id(tokenizer, request),
-        prefix=len(tokenizer.config.prefix_ids) if has_frame else 0,
-        suffix=len(tokenizer.config.suffix_ids) if has_frame else 0,
+        prefix=prefix,
+        suffix=suffix,
     )
 
 

@@ -19,7 +19,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, requests, training
+from service.schemas import comparing, decoding, encode_jobs, parts, requests, training
 from tests.support.paths import ROOT
 from tests.support.server import listening
 from tokenizer_core import training_settings
@@ -188,6 +188,10 @@ def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel
 
 def test_the_table_of_settings_is_the_real_one() -> None:
     assert settings.markdown() in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_parts_is_the_real_one() -> None:
+    assert parts.markdown() in (ROOT / "docs" / "http.md").read_text(encoding="utf-8"), parts.markdown()
 
 
 def test_the_table_of_training_settings_is_the_real_one() -> None:
