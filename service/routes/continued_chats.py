@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from service.errors import ServiceError
 from service.http.response_json import Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
-from service.routes.sources import Encoded
-from service.routes.texts import Array
+from service.routes.rows import Encoded
 from service.schemas.parts import PARTS
 from service.schemas.requests import EncodeRequest
 from service.settings import Settings
-from tokenizer_core import Row, continue_chat, prefix_stable
-
-
-class _Continued(NamedTuple):
-    mask: Array
-
-    def assistant_mask(self, _: Row) -> Array:
-        """Return 1 on what the assistant says behind the prefix."""
-        return self.mask
+from tokenizer_core import continue_chat, prefix_stable
 
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings, writer: Writer) -> Encoded:
@@ -63,7 +55,7 @@ def encode(loaded: ServedTokenizer, request: EncodeRequest, settings: Settings, 
         "retokenized_equal": [found.retokenized_equal],
         **chats.unused(request, [rendered]),
     }
-    source = _Continued(found.assistant_mask)
+    source = SimpleNamespace(assistant_mask=lambda _: found.assistant_mask)
     return Encoded([found.ids], [source], "", request.parts, frame=None, more=more, template=rendered.template)
 
 

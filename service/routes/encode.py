@@ -6,13 +6,13 @@ Texts, pairs and chats become ids and sources. ``encode`` shapes the ids, makes 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from fastapi import FastAPI
 
 from service.errors import ServiceError, from_core
 from service.http import media, response_arrow, response_binary
-from service.http.json_body import parser, require_json
+from service.http.json_body import parser
 from service.http.plain_chats import PlainTextsOrChats
 from service.http.response_json import Answer, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
@@ -20,13 +20,12 @@ from service.request_log import Headers
 from service.routes import chats, continued_chats, segmentations
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
-from service.routes.shaping import shape
-from service.routes.sources import ChatSource, Encoded, PairSource, TextSource
+from service.routes.rows import ChatSource, Encoded, PairSource, TextSource, shape
 from service.routes.texts import encode_pairs, encode_rows, offsets_of, refuse_large_frames, require_text, texts_of
 from service.schemas.answers import EncodeAnswer
-from service.schemas.parts import PAIR_PARTS, PARTS, PLAIN, PartName, Subject, needs_of
+from service.schemas.parts import PAIR_PARTS, PARTS, PLAIN, Subject, needs_of
 from service.schemas.requests import EncodeRequest
-from service.state import Current, State
+from service.state import State
 from tokenizer_core import SamplingOptions, TokdError
 
 MAX_DRAWN = 1 << 20
@@ -60,51 +59,32 @@ def mount(app: FastAPI, state: State) -> None:
     )
 
 
-def _encode_now(current: Current, writer: Writer, body: EncodeRequest) -> Answer:
-    return encode(current.state, body, writer)
-
-
-def _require_nothing(_: bytes) -> None:
-    """Take any media type: the handler was chosen by it."""
-
-
 def negotiator(state: State) -> Negotiate:
     """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
-    parse = parser(state.requests.to_encode)
-    max_items = state.settings.max_items
+    parse, current = parser(state.requests.to_encode), state.current
+    read = partial(response_arrow.read, parse=parse, max_items=state.settings.max_items)
     has_arrow = response_arrow.is_there()
-    offers = (media.JSON, media.OCTETS, media.ARROW) if has_arrow else (media.JSON, media.OCTETS)
-    handlers: dict[tuple[str, str], Handler | None] = {
-        (sent, wanted): Handler(
-            partial(response_arrow.read, parse=parse, max_items=max_items) if sent == media.ARROW else parse,
-            partial(_encode_now, state.current, _WRITERS[wanted]),
-            _require_nothing if sent == media.ARROW else require_json,
-            media.ARROW in (sent, wanted),
-        )
-        for sent in (media.JSON, media.ARROW)
-        for wanted in offers
-    }
-    handlers[media.JSON, media.JSON] = None
+    offers = tuple(_WRITERS) if has_arrow else (media.JSON, media.OCTETS)
 
     def negotiate(headers: Headers) -> Handler | None:
         if media.is_json(headers):
             return None
-        wanted = media.wanted(headers, offers)
-        sent = media.sent(headers)
+        wanted, sent = media.wanted(headers, offers), media.sent(headers)
         if sent == media.ARROW_FILE:
             detail = f"the body is a file of Arrow; write it in the stream format and send it as {media.ARROW}"
             raise ServiceError("unsupported_media_type", detail, "header content-type")
-        if sent != media.ARROW:
-            # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
-            return handlers[media.JSON, wanted]
-        if not has_arrow:
-            raise ServiceError(
-                "unsupported_media_type",
-                "this server has no pyarrow; install tokd[arrow] there, or send JSON",
-                "header content-type",
-                headers=((b"accept", b"application/json"),),
-            )
-        return handlers[media.ARROW, wanted]
+        if sent == media.ARROW and not has_arrow:
+            detail = "this server has no pyarrow; install tokd[arrow] there, or send JSON"
+            accept = (b"accept", b"application/json")
+            raise ServiceError("unsupported_media_type", detail, "header content-type", headers=(accept,))
+
+        def answer(body: EncodeRequest) -> Answer:
+            return encode(current.state, body, _WRITERS[wanted])
+
+        if sent == media.ARROW:
+            return Handler(read, answer, lambda _: None, is_heavy=True)
+        # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
+        return None if wanted == media.JSON else Handler(parse, answer, is_heavy=wanted == media.ARROW)
 
     return negotiate
 
@@ -135,23 +115,22 @@ def encode(state: State, body: EncodeRequest, writer: Writer = write) -> Answer:
 def _texts(state: State, loaded: ServedTokenizer, request: EncodeRequest, writer: Writer) -> Encoded:
     max_ids, threads, tokenizer = state.settings.max_ids, state.limits.threads, loaded.tokenizer
     require_text(request)
+    texts, is_pair, parts, needs = (
+        texts_of(request),
+        request.text_pair is not None,
+        request.parts,
+        needs_of(request.parts),
+    )
     if request.begins_with_ids():
         raise ServiceError("invalid_option", "a prefix goes with messages", "prefix_ids")
     if request.add_special_tokens:
-        refuse_large_frames(
-            loaded, texts_of(request), max_ids, pairs=request.text_pair is not None, nbest=request.nbest or 1
-        )
-    parts, needs = request.parts, needs_of(request.parts)
+        refuse_large_frames(loaded, texts, max_ids, pairs=is_pair, nbest=request.nbest or 1)
     if "nbest" in needs:
         return segmentations.encode(loaded, request, max_ids, writer)
     sampling = _fitting(request, "texts")
-    if (
-        request.text_pair is not None
-        and "parts" not in request.model_fields_set
-        and writer is not response_binary.write
-    ):
+    if is_pair and "parts" not in request.model_fields_set and writer is not response_binary.write:
         parts = (*parts, *PAIR_PARTS)
-    if request.text_pair is not None or "sequences" in needs:
+    if is_pair or "sequences" in needs:
         side = request.truncation_side or tokenizer.settings.truncation_side
         pairs = encode_pairs(
             loaded,
@@ -165,7 +144,7 @@ def _texts(state: State, loaded: ServedTokenizer, request: EncodeRequest, writer
         of_pairs = [PairSource(tokenizer, pair, side) for pair in pairs]
         return Encoded([pair.ids for pair in pairs], of_pairs, request.text, parts)
     if "spans" in needs:
-        placed = [offsets_of(loaded, request, index, "char") for index in range(len(texts_of(request)))]
+        placed = [offsets_of(loaded, request, index, "char") for index in range(len(texts))]
         rows, sources = [each.ids for each in placed], [TextSource(tokenizer, each.spans) for each in placed]
     else:
         rows = encode_rows(tokenizer, request, threads, sampling)
@@ -199,7 +178,8 @@ def _fitting(request: EncodeRequest, subject: Subject) -> SamplingOptions:
         _require_drawable(request, next(iter(given)))
     other = next((name for name in request.parts if subject not in PARTS[name].of), None)
     if other is not None:
-        _refuse_part(other, "chats; send messages" if subject == "texts" else "texts; send text")
+        of = "chats; send messages" if subject == "texts" else "texts; send text"
+        raise ServiceError("invalid_option", f"{other} is a part of {of}, or leave it out", "return")
     if request.truncation == "only_second" and request.text_pair is None:
         raise ServiceError("invalid_option", 'truncation "only_second" needs a second text, text_pair', "truncation")
     return cast("SamplingOptions", given)
@@ -210,12 +190,9 @@ def _require_drawable(request: EncodeRequest, option: str) -> None:
         raise ServiceError("invalid_option", f"{option} goes with single texts, not with chats and pairs", option)
     needy = next((name for name in request.parts if PARTS[name].needs), None)
     if needy is not None:
-        _refuse_part(needy, "what is not drawn at random")
+        detail = f"{needy} is a part of what is not drawn at random, or leave it out"
+        raise ServiceError("invalid_option", detail, "return")
     for at, text in enumerate(texts_of(request)):
         if len(text) > MAX_DRAWN:
             detail = f"a text of at most {MAX_DRAWN} characters is drawn, not of {len(text)}; cut it into documents"
             raise ServiceError("invalid_option", detail, "text" if isinstance(request.text, str) else f"text[{at}]")
-
-
-def _refuse_part(name: PartName, of: str) -> NoReturn:
-    raise ServiceError("invalid_option", f"{name} is a part of {of}, or leave it out", "return")

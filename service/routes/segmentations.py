@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from service.errors import ServiceError
 from service.http.response_json import Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
-from service.routes.sources import Encoded
-from service.routes.texts import Ids, about_text, texts_of
+from service.routes.rows import Encoded
+from service.routes.texts import about_text, texts_of
 from service.schemas.requests import EncodeRequest
-from tokenizer_core import MAX_NBEST, TokdError
+from tokenizer_core import MAX_NBEST, Segmentation, TokdError
 
 _ASKED = ("segmentations",)
 _TAKEN = frozenset(("tokenizer", "text", "special_tokens", "add_special_tokens", "nbest", "parts"))
 """Fields of a request that mean something for a list of segmentations."""
-
-
-class _Listed(NamedTuple):
-    """A text with its segmentations, the best first, and the ids of all of them."""
-
-    ids: Ids
-    segmentations: list[dict[str, Any]]
 
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer: Writer) -> Encoded:
@@ -35,8 +28,10 @@ def encode(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer
     if most > max_ids:
         detail = f"{count} segmentations of these texts have {most} characters, and {max_ids} are listed at most"
         raise ServiceError("too_many_ids", f"{detail}; ask for fewer, or send less text", "nbest")
-    sources = list(_listed(loaded, request, count))
-    return Encoded([source.ids for source in sources], sources, request.text, request.parts, frame=None)
+    listed = list(_listed(loaded, request, count))
+    ids = [np.concatenate([each.ids for each in best]) for best in listed]
+    sources = [[{"ids": each.ids, "score": each.score} for each in best] for best in listed]
+    return Encoded(ids, sources, request.text, request.parts, frame=None)
 
 
 def _checked(request: EncodeRequest, writer: Writer) -> int:
@@ -53,7 +48,7 @@ def _checked(request: EncodeRequest, writer: Writer) -> int:
     return request.nbest
 
 
-def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iterator[_Listed]:
+def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iterator[list[Segmentation]]:
     policy, framed = request.special_tokens, request.add_special_tokens
     for index, text in enumerate(texts_of(request)):
         try:
@@ -62,6 +57,5 @@ def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iter
             if error.place.get("field") == "n":
                 error.place["field"] = "nbest"
             raise about_text(error, request, index) from error
-        ids = np.concatenate([each.ids for each in best])
-        report_bytes(ids.nbytes)
-        yield _Listed(ids, [{"ids": each.ids, "score": each.score} for each in best])
+        report_bytes(sum(each.ids.nbytes for each in best))
+        yield best

@@ -46,16 +46,16 @@ class Part(NamedTuple):
 
     Attributes:
         meaning: for the documentation.
-        kind: the type of its JSON for one text.
         make: makes it of a row and the row's source.
+        kind: the type of its JSON for one text.
         of: the requests that have it.
         needs: what its texts are encoded to; what is drawn at random has no part with a need.
         renders_again: whether a chat takes further renderings for it, or much memory.
     """
 
     meaning: str
-    kind: Any
     make: Callable[[Row, Any], Any]
+    kind: Any = list[int]
     of: tuple[Subject, ...] = ("texts", "chats")
     needs: tuple[Need, ...] = ()
     renders_again: bool = False
@@ -103,86 +103,79 @@ _TEXTS: tuple[Subject, ...] = ("texts",)
 _CHATS: tuple[Subject, ...] = ("chats",)
 
 PARTS: dict[PartName, Part] = {
-    "ids": Part("the ids", list[int], lambda row, _: row.ids, of=_ALL),
-    "count": Part("the number of ids, without padding", int, lambda row, _: row.count, of=_ALL),
+    "ids": Part("the ids", lambda row, _: row.ids, of=_ALL),
+    "count": Part("the number of ids, without padding", lambda row, _: row.count, kind=int, of=_ALL),
     "tokens": Part(
         "the text of each id alone; U+FFFD for an incomplete character",
-        list[str],
         lambda row, source: source.tokens(row.ids),
+        kind=list[str],
     ),
     "spans": Part(
         "half-open spans in code points of a text, of the own text of each id in a pair, or of a rendered chat; empty "
         "for special tokens round a text, at 0 or at its end; `[0, 0]` for padding",
-        list[Span],
         lambda row, source: row.carry(source.spans),
+        kind=list[Span],
         needs=("spans",),
     ),
-    "attention_mask": Part("1 for ids, 0 for padding", list[int], lambda row, _: row.attention_mask()),
+    "attention_mask": Part("1 for ids, 0 for padding", lambda row, _: row.attention_mask()),
     "special_tokens_mask": Part(
         "1 for padding and for tokens of `add_special_tokens`; of chats for all special tokens",
-        list[int],
         lambda row, source: source.special_tokens_mask(row),
     ),
-    "position_ids": Part("0, 1, 2, ... over the ids; 0 on padding", list[int], lambda row, _: row.position_ids()),
+    "position_ids": Part("0, 1, 2, ... over the ids; 0 on padding", lambda row, _: row.position_ids()),
     "type_ids": Part(
         "the segment of each id, as the model numbers them; 0 on padding",
-        list[int],
         lambda row, source: row.carry(source.pair.type_ids),
         of=_TEXTS,
         needs=("sequences",),
     ),
     "sequence_ids": Part(
         "0 for ids of the first text, 1 for the second, null for special tokens round them and padding",
-        list[int | None],
         lambda row, source: Nulls(row.carry(source.pair.sequence_ids, -1)),
+        kind=list[int | None],
         of=_TEXTS,
         needs=("sequences",),
     ),
     "segmentations": Part(
         "of a Unigram model, alone: the `nbest` most probable segmentations with their scores, the best first",
-        list[Segmentation],
-        lambda _, source: source.segmentations,
+        lambda _, source: source,
+        kind=list[Segmentation],
         of=_TEXTS,
         needs=("nbest",),
     ),
     "labels": Part(
         "the ids, with -100 on padding and, in chats, outside `train_on`",
-        list[int],
         lambda row, source: source.labels(row),
         renders_again=True,
     ),
     "assistant_mask": Part(
         "for chats: 1 on the assistant's text",
-        list[int],
         lambda row, source: source.assistant_mask(row),
         of=("chats", "prefixes"),
         renders_again=True,
     ),
     "message_index": Part(
         "for chats: the message of a token's text, or -1",
-        list[int],
         lambda row, source: row.carry(source.chat.message_index, -1),
         of=_CHATS,
     ),
     "truncated": Part(
         "the cut of `max_length`: `side`, `count` (ids) and `span` (characters), of a pair for each text; null if "
         "nothing is cut. Only whole ids are cut",
-        Truncated | list[Truncated | None] | None,
         lambda row, source: source.truncated(row),
+        kind=Truncated | list[Truncated | None] | None,
         needs=("spans",),
     ),
     "reserved_literals": Part(
         "for chats: the places of callers' literals of control tokens, which were encoded as text",
-        list[ReservedLiteral],
-        lambda _, source: [
-            {"start": at.start, "end": at.end, "literal": at.literal} for at in source.chat.reserved_literals
-        ],
+        lambda _, source: source.chat.reserved_literals,
+        kind=list[ReservedLiteral],
         of=_CHATS,
     ),
     "prefix_stable": Part(
         "for one chat: of each answer of the assistant that messages follow, whether they extend the ids up to it",
-        list[bool],
         lambda _, source: source.prefix_stable(),
+        kind=list[bool],
         of=_CHATS,
         renders_again=True,
     ),

@@ -1,19 +1,31 @@
-"""What texts, pairs and chats become before their rows are cut and padded: ids, and all that parts are made of."""
+"""The rows of ``/encode``: ids of texts, pairs and chats, cut and padded, and the sources that parts are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from service.errors import ServiceError
 from service.routes.texts import Array, Ids, token_texts
 from service.schemas.parts import PartName
 from service.schemas.requests import EncodeRequest
-from tokenizer_core import EncodedChat, EncodedPair, Row, Side, Tokenizer
+from tokenizer_core import (
+    Cut,
+    EncodedChat,
+    EncodedPair,
+    Row,
+    Side,
+    Tokenizer,
+    pad_id_of,
+    padded_width,
+    shape_rows,
+)
 
 IGNORED_LABEL = -100
-_NO_SPANS = np.zeros((0, 2), np.uint32)
+_WHOLE = Cut("right", 0, 0)
 
 
 class Encoded(NamedTuple):
@@ -41,12 +53,8 @@ class Encoded(NamedTuple):
 class TextSource:
     """A text; its spans are in characters, and there if a part needs them."""
 
-    def __init__(self, tokenizer: Tokenizer, spans: Array = _NO_SPANS) -> None:
-        self._tokenizer, self.spans = tokenizer, spans
-
-    def tokens(self, ids: Ids) -> Any:
-        """Return the text of every id."""
-        return token_texts(self._tokenizer, ids)
+    def __init__(self, tokenizer: Tokenizer, spans: Any = None) -> None:
+        self.tokens, self.spans = partial(token_texts, tokenizer), spans
 
     def labels(self, row: Row) -> Array:
         """Return the ids to learn, and -100 elsewhere."""
@@ -69,7 +77,7 @@ class PairSource(TextSource):
     """A pair, or a text whose segments are wanted. It is cut already: truncation takes turns between its texts."""
 
     def __init__(self, tokenizer: Tokenizer, pair: EncodedPair, side: Side) -> None:
-        super().__init__(tokenizer, _NO_SPANS if pair.spans is None else pair.spans)
+        super().__init__(tokenizer, pair.spans)
         self.pair, self._side = pair, side
 
     def special_tokens_mask(self, row: Row) -> Array:
@@ -107,3 +115,52 @@ class ChatSource(TextSource):
     def special_tokens_mask(self, row: Row) -> Array:
         """Return 1 for padding and every special token."""
         return row.carry(self.chat.control.astype(np.uint8), 1)
+
+
+def shape(tokenizer: Tokenizer, encoded: Encoded, request: EncodeRequest, max_ids: int) -> Sequence[Row]:
+    """Truncate and pad rows as a request asks for, but never to more ids than the server takes."""
+    rows = encoded.ids
+    prefix, suffix = encoded.frame or (0, 0)
+    if encoded.frame is None or request.is_bare():
+        return [Row(row, _WHOLE, 0, 0, prefix, suffix) for row in rows]
+    _refuse_much_padding(rows, request, max_ids)
+    return shape_rows(
+        rows,
+        max_length=request.max_length,
+        truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
+        padding=request.padding,
+        padding_side=request.padding_side or tokenizer.settings.padding_side,
+        pad_to_multiple_of=request.pad_to_multiple_of,
+        pad_id=_pad_id(tokenizer, request),
+        prefix=prefix,
+        suffix=suffix,
+    )
+
+
+def _pad_id(tokenizer: Tokenizer, request: EncodeRequest) -> int | None:
+    if request.pad_token is not None:
+        return pad_id_of(request.pad_token, tokenizer.added_tokens)
+    if tokenizer.pad_id is None and request.padding != "none":
+        raise ServiceError(
+            "invalid_option",
+            'this tokenizer names no pad token; name one of its added tokens as pad_token, set padding to "none", or '
+            "give the tokenizer one with tokd import --pad-token",
+            "padding",
+        )
+    return tokenizer.pad_id
+
+
+def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
+    lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
+    width = padded_width(
+        lengths,
+        padding=request.padding,
+        max_length=request.max_length,
+        pad_to_multiple_of=request.pad_to_multiple_of,
+    )
+    if width * len(rows) > max(max_ids, sum(lengths)):
+        raise ServiceError(
+            "too_many_ids",
+            f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts",
+            "padding",
+        )
