@@ -16,7 +16,7 @@ from service.schemas.answers import CountAnswer
 from service.schemas.requests import CountRequest
 from service.settings import Settings
 from service.state import State
-from tokenizer_core import TokdError, Tokenizer
+from tokenizer_core import TokdError
 
 
 def mount(app: FastAPI, state: State) -> None:
@@ -33,22 +33,18 @@ def count(state: State, body: CountRequest) -> Answer:
 
 def _count_texts(loaded: ServedTokenizer, request: CountRequest) -> Answer:
     require_text(request)
-    counts = []
-    seconds = seconds_of(request)
+    tokenizer, counts, seconds = loaded.tokenizer, [], seconds_of(request)
+    options: Any = {"special_tokens": request.special_tokens, "add_special_tokens": request.add_special_tokens}
     for index, text in enumerate(texts_of(request)):
         try:
-            counts.append(_count(loaded.tokenizer, request, text, None if seconds is None else seconds[index]))
+            if seconds is None:
+                counts.append(tokenizer.count(text, **options))
+            else:
+                counts.append(tokenizer.count_pair(text, seconds[index], **options))
         except TokdError as error:
             error.place.setdefault("row", index)
             raise about_text(error, request, index) from error
     return write(loaded, request.text, {"count": counts}, sum(counts))
-
-
-def _count(tokenizer: Tokenizer, request: CountRequest, text: str, second: str | None) -> int:
-    policy, framed = request.special_tokens, request.add_special_tokens
-    if second is None:
-        return tokenizer.count(text, special_tokens=policy, add_special_tokens=framed)
-    return tokenizer.count_pair(text, second, special_tokens=policy, add_special_tokens=framed)
 
 
 def _count_chats(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:

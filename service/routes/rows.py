@@ -123,14 +123,17 @@ def shape(tokenizer: Tokenizer, encoded: Encoded, request: EncodeRequest, max_id
     prefix, suffix = encoded.frame or (0, 0)
     if encoded.frame is None or request.is_bare():
         return [Row(row, _WHOLE, 0, 0, prefix, suffix) for row in rows]
-    _refuse_much_padding(rows, request, max_ids)
+    sizes: Any = {name: getattr(request, name) for name in ("max_length", "padding", "pad_to_multiple_of")}
+    lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
+    width = padded_width(lengths, **sizes)
+    if width * len(rows) > max(max_ids, sum(lengths)):
+        detail = f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts"
+        raise ServiceError("too_many_ids", detail, "padding")
     return shape_rows(
         rows,
-        max_length=request.max_length,
+        **sizes,
         truncation_side=request.truncation_side or tokenizer.settings.truncation_side,
-        padding=request.padding,
         padding_side=request.padding_side or tokenizer.settings.padding_side,
-        pad_to_multiple_of=request.pad_to_multiple_of,
         pad_id=_pad_id(tokenizer, request),
         prefix=prefix,
         suffix=suffix,
@@ -148,19 +151,3 @@ def _pad_id(tokenizer: Tokenizer, request: EncodeRequest) -> int | None:
             "padding",
         )
     return tokenizer.pad_id
-
-
-def _refuse_much_padding(rows: Sequence[Ids], request: EncodeRequest, max_ids: int) -> None:
-    lengths = [len(row) if request.max_length is None else min(len(row), request.max_length) for row in rows]
-    width = padded_width(
-        lengths,
-        padding=request.padding,
-        max_length=request.max_length,
-        pad_to_multiple_of=request.pad_to_multiple_of,
-    )
-    if width * len(rows) > max(max_ids, sum(lengths)):
-        raise ServiceError(
-            "too_many_ids",
-            f"{len(rows)} rows padded to {width} are more than {max_ids} ids; pad to less or send fewer texts",
-            "padding",
-        )
