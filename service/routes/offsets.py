@@ -55,7 +55,7 @@ def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest, max_ids: int) ->
         # Spans outside the texts are refused before any work.
         targets = _targets(request, texts, one=isinstance(request.text, str))
         encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
-        return _answer(loaded, request, request.text, _trimmed(encoded, request), targets)
+        return _answer(loaded, request, request.text, encoded, targets)
     if request.target_spans is not None:
         message = "target_spans are of one text; leave text_pair out, or compare spans and sequence_ids yourself"
         raise ServiceError("invalid_option", message, "target_spans")
@@ -63,10 +63,6 @@ def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest, max_ids: int) ->
     if request.trim_offsets:
         pairs = [_trimmed_pair(pair, both, request.unit) for *both, pair in zip(texts, seconds, pairs, strict=True)]
     return _answer(loaded, request, request.text, pairs)
-
-
-def _trimmed(encoded: list[Offsets], request: OffsetsRequest) -> list[Offsets]:
-    return [each.trimmed() for each in encoded] if request.trim_offsets else encoded
 
 
 def _trimmed_pair(pair: EncodedPair, texts: Sequence[str], unit: Unit) -> EncodedPair:
@@ -83,10 +79,8 @@ def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settin
     placed, rendered = zip(*chats.places(loaded, request, request.unit, settings), strict=True)
     shape = chats.shape(request)
     targets = _targets(request, [chat.text for chat in rendered], one=isinstance(shape, str))
-    encoded = _trimmed([*placed], request)
-    return _answer(
-        loaded, request, shape, encoded, targets, template=rendered[0].template, unused=chats.unused(request, rendered)
-    )
+    template, unused = rendered[0].template, chats.unused(request, rendered)
+    return _answer(loaded, request, shape, placed, targets, template=template, unused=unused)
 
 
 def _answer(
@@ -99,10 +93,9 @@ def _answer(
     template: str | None = None,
     unused: Mapping[str, list[list[str]]] = {},
 ) -> Answer:
-    fields: dict[str, Iterable[Any]] = {
-        "ids": [each.ids for each in encoded],
-        "spans": [each.spans for each in encoded],
-    }
+    if request.trim_offsets and request.text_pair is None:
+        encoded = [each.trimmed() for each in encoded]
+    fields: dict[str, Iterable[Any]] = {name: [getattr(each, name) for each in encoded] for name in ("ids", "spans")}
     if request.text_pair is not None:
         fields["type_ids"] = [pair.type_ids for pair in encoded]
         fields["sequence_ids"] = [Nulls(pair.sequence_ids) for pair in encoded]

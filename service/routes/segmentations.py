@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from service.registry.served import ServedTokenizer
 from service.routes.rows import Encoded
 from service.routes.texts import about_text, texts_of
 from service.schemas.requests import EncodeRequest
-from tokenizer_core import MAX_NBEST, Segmentation, TokdError
+from tokenizer_core import MAX_NBEST, TokdError
 
 _ASKED = ("segmentations",)
 _TAKEN = frozenset(("tokenizer", "text", "special_tokens", "add_special_tokens", "nbest", "parts"))
@@ -28,9 +27,18 @@ def encode(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer
     if most > max_ids:
         detail = f"{count} segmentations of these texts have {most} characters, and {max_ids} are listed at most"
         raise ServiceError("too_many_ids", f"{detail}; ask for fewer, or send less text", "nbest")
-    listed = list(_listed(loaded, request, count))
-    ids = [np.concatenate([each.ids for each in best]) for best in listed]
-    sources = [[{"ids": each.ids, "score": each.score} for each in best] for best in listed]
+    ids, sources = [], []
+    policy, framed = request.special_tokens, request.add_special_tokens
+    for index, text in enumerate(texts_of(request)):
+        try:
+            best = loaded.tokenizer.nbest(text, count, special_tokens=policy, add_special_tokens=framed)
+        except TokdError as error:
+            if error.place.get("field") == "n":
+                error.place["field"] = "nbest"
+            raise about_text(error, request, index) from error
+        ids.append(np.concatenate([each.ids for each in best]))
+        report_bytes(ids[-1].nbytes)
+        sources.append([{"ids": each.ids, "score": each.score} for each in best])
     return Encoded(ids, sources, request.text, request.parts, frame=None)
 
 
@@ -46,16 +54,3 @@ def _checked(request: EncodeRequest, writer: Writer) -> int:
         detail = f"segmentations need how many to list: nbest, from 1 to {MAX_NBEST}"
         raise ServiceError("invalid_option", detail, "nbest")
     return request.nbest
-
-
-def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iterator[list[Segmentation]]:
-    policy, framed = request.special_tokens, request.add_special_tokens
-    for index, text in enumerate(texts_of(request)):
-        try:
-            best = loaded.tokenizer.nbest(text, count, special_tokens=policy, add_special_tokens=framed)
-        except TokdError as error:
-            if error.place.get("field") == "n":
-                error.place["field"] = "nbest"
-            raise about_text(error, request, index) from error
-        report_bytes(sum(each.ids.nbytes for each in best))
-        yield best
