@@ -16,7 +16,8 @@ from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.client.batches import json_rows
 from service.client.call import Call, Rows
 from service.http.media import ARROW, OCTETS, ROW_LENGTHS
-from service.schemas.fields import Part, SpecialTokens
+from service.schemas.fields import SpecialTokens
+from service.schemas.parts import PartName
 from tokenizer_core import InvalidOption, InvalidUnicode, RewrittenHistory, Side, Truncation, Unit
 
 IdArray = npt.NDArray[np.uint32]
@@ -57,7 +58,7 @@ class EncodeOptions(TextOptions, total=False):
     nbest: int
     seed: int
     block_hashes: Mapping[str, Any]
-    parts: Sequence[Part]
+    parts: Sequence[PartName]
 
 
 class ChatOptions(TypedDict, total=False):

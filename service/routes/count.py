@@ -11,13 +11,12 @@ from service.http.response_json import Answer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.routes.pairs import pairs_of, require_pairs
-from service.routes.texts import about_text, require_text, texts_of
+from service.routes.texts import about_text, require_text, seconds_of, texts_of
 from service.schemas.answers import CountAnswer
 from service.schemas.requests import CountRequest
 from service.settings import Settings
 from service.state import ServerState
-from tokenizer_core import TokdError, Tokenizer
+from tokenizer_core import TokdError
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
@@ -34,23 +33,18 @@ def count(state: ServerState, body: CountRequest) -> Answer:
 
 def _count_texts(loaded: ServedTokenizer, request: CountRequest) -> Answer:
     require_text(request)
-    require_pairs(request)
-    counts = []
-    seconds = pairs_of(request)
+    tokenizer, counts, seconds = loaded.tokenizer, [], seconds_of(request)
+    options: Any = {"special_tokens": request.special_tokens, "add_special_tokens": request.add_special_tokens}
     for index, text in enumerate(texts_of(request)):
         try:
-            counts.append(_count(loaded.tokenizer, request, text, None if seconds is None else seconds[index]))
+            if seconds is None:
+                counts.append(tokenizer.count(text, **options))
+            else:
+                counts.append(tokenizer.count_pair(text, seconds[index], **options))
         except TokdError as error:
             error.place.setdefault("row", index)
             raise about_text(error, request, index) from error
     return write(loaded, request.text, {"count": counts}, sum(counts))
-
-
-def _count(tokenizer: Tokenizer, request: CountRequest, text: str, second: str | None) -> int:
-    policy, framed = request.special_tokens, request.add_special_tokens
-    if second is None:
-        return tokenizer.count(text, special_tokens=policy, add_special_tokens=framed)
-    return tokenizer.count_pair(text, second, special_tokens=policy, add_special_tokens=framed)
 
 
 def _count_chats(loaded: ServedTokenizer, request: CountRequest, settings: Settings) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from service.errors import ServiceError, from_core
@@ -12,11 +11,6 @@ from tokenizer_core import TokdError, block_hashes
 
 FIELD = "block_hashes"
 _REQUIRED = ("scheme", "block_size")
-
-
-def hashed(options: Object | None, rows: Iterable[Ids]) -> dict[str, Iterator[dict[str, Any]]]:
-    """Return the field of an answer with the hashes of every row, if they are asked for."""
-    return {} if options is None else {FIELD: (hashes_of(options, ids) for ids in rows)}
 
 
 def hashes_of(options: Object, ids: Ids) -> dict[str, Any]:

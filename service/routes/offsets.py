@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,18 @@ from service.http.response_json import Answer, write
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.routes.pairs import SequenceIds, encode_pairs, pairs_of, require_pairs
-from service.routes.texts import Array, offsets_of, refuse_large_frames, require_text, texts_of, token_texts
+from service.routes.texts import (
+    Array,
+    encode_pairs,
+    offsets_of,
+    refuse_large_frames,
+    require_text,
+    seconds_of,
+    texts_of,
+    token_texts,
+)
 from service.schemas.answers import OffsetsAnswer
+from service.schemas.parts import Nulls
 from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
 from service.state import ServerState
@@ -38,82 +48,64 @@ def offsets(state: ServerState, body: OffsetsRequest) -> Answer:
 
 def _of_texts(loaded: ServedTokenizer, request: OffsetsRequest, max_ids: int) -> Answer:
     require_text(request)
-    require_pairs(request)
+    texts, seconds = texts_of(request), seconds_of(request)
     if request.add_special_tokens:
-        refuse_large_frames(loaded, texts_of(request), max_ids, pairs=request.text_pair is not None)
-    if request.text_pair is not None:
-        return _of_pairs(loaded, request)
-    texts = texts_of(request)
-    one = isinstance(request.text, str)
-    # Spans outside the texts are refused before any work.
-    targets = _targets(request, texts, one=one)
-    encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
-    return _answer(loaded, request, encoded, targets, shape=request.text)
-
-
-def _of_pairs(loaded: ServedTokenizer, request: OffsetsRequest) -> Answer:
-    """Answer for pairs: every span is a place in its own text, which the sequence ids name."""
+        refuse_large_frames(loaded, texts, max_ids, pairs=seconds is not None)
+    if seconds is None:
+        # Spans outside the texts are refused before any work.
+        targets = _targets(request, texts, one=isinstance(request.text, str))
+        encoded = [offsets_of(loaded, request, index, request.unit) for index in range(len(texts))]
+        return _answer(loaded, request, request.text, encoded, targets)
     if request.target_spans is not None:
         message = "target_spans are of one text; leave text_pair out, or compare spans and sequence_ids yourself"
         raise ServiceError("invalid_option", message, "target_spans")
-    encoded = encode_pairs(loaded, request, 1, unit=request.unit)
-    spans = [pair.spans for pair in encoded]
+    pairs = encode_pairs(loaded, request, 1, unit=request.unit)
     if request.trim_offsets:
-        texts = zip(texts_of(request), pairs_of(request) or (), strict=True)
-        spans = [_trimmed(pair, both, request.unit) for pair, both in zip(encoded, texts, strict=True)]
-    fields: dict[str, Iterable[Any]] = {
-        "ids": [pair.ids for pair in encoded],
-        "spans": spans,
-        "type_ids": [pair.type_ids for pair in encoded],
-        "sequence_ids": [SequenceIds(pair.sequence_ids) for pair in encoded],
-    }
-    if request.tokens:
-        fields["tokens"] = (token_texts(loaded.tokenizer, pair.ids) for pair in encoded)
-    return write(loaded, request.text, fields, sum(len(pair.ids) for pair in encoded))
+        pairs = [_trimmed_pair(pair, both, request.unit) for *both, pair in zip(texts, seconds, pairs, strict=True)]
+    return _answer(loaded, request, request.text, pairs)
 
 
-def _trimmed(pair: EncodedPair, texts: tuple[str, str], unit: Unit) -> Array:
-    """Return the spans of a pair without the white space at their ends."""
+def _trimmed_pair(pair: EncodedPair, texts: Sequence[str], unit: Unit) -> EncodedPair:
+    """Leave the white space at both ends of tokens out of the spans of a pair, each of which is in its own text."""
     spans = np.array(pair.spans)
     for number, text in enumerate(texts):
         own = pair.sequence_ids == number
         spans[own] = Offsets(pair.ids[own], spans[own], text, unit).trimmed().spans
-    return spans
+    return replace(pair, spans=spans)
 
 
 def _of_chats(loaded: ServedTokenizer, request: OffsetsRequest, settings: Settings) -> Answer:
     """Answer for chats: spans and targets are places in the rendered text."""
-    placed = chats.places(loaded, request, request.unit, settings)
+    placed, rendered = zip(*chats.places(loaded, request, request.unit, settings), strict=True)
     shape = chats.shape(request)
-    targets = _targets(request, [rendered.text for _, rendered in placed], one=isinstance(shape, str))
-    encoded = [offsets for offsets, _ in placed]
-    unused = chats.unused(request, [rendered for _, rendered in placed])
-    return _answer(loaded, request, encoded, targets, shape=shape, template=placed[0][1].template, unused=unused)
+    targets = _targets(request, [chat.text for chat in rendered], one=isinstance(shape, str))
+    template, unused = rendered[0].template, chats.unused(request, rendered)
+    return _answer(loaded, request, shape, placed, targets, template=template, unused=unused)
 
 
 def _answer(
     loaded: ServedTokenizer,
     request: OffsetsRequest,
-    encoded: Sequence[Offsets],
-    targets: Sequence[Array] | None,
-    *,
     shape: str | list[str],
+    encoded: Sequence[Any],
+    targets: Sequence[Array] | None = None,
+    *,
     template: str | None = None,
-    unused: dict[str, list[list[str]]] | None = None,
+    unused: Mapping[str, list[list[str]]] = {},
 ) -> Answer:
-    if request.trim_offsets:
+    if request.trim_offsets and request.text_pair is None:
         encoded = [each.trimmed() for each in encoded]
-    fields: dict[str, Iterable[Any]] = {
-        "ids": [each.ids for each in encoded],
-        "spans": [each.spans for each in encoded],
-    }
+    fields: dict[str, Iterable[Any]] = {name: [getattr(each, name) for each in encoded] for name in ("ids", "spans")}
+    if request.text_pair is not None:
+        fields["type_ids"] = [pair.type_ids for pair in encoded]
+        fields["sequence_ids"] = [Nulls(pair.sequence_ids) for pair in encoded]
     if request.tokens:
         fields["tokens"] = (token_texts(loaded.tokenizer, each.ids) for each in encoded)
     if targets is not None:
         fields["mask"] = (
             overlapping(each.spans, wanted).view(np.uint8) for each, wanted in zip(encoded, targets, strict=True)
         )
-    fields |= unused or {}
+    fields |= unused
     return write(loaded, shape, fields, sum(len(each.ids) for each in encoded), template=template)
 
 

@@ -1,55 +1,33 @@
-"""The best segmentations of texts with their scores, as a part of what ``/encode`` answers."""
+"""The best segmentations of texts with their scores: the part ``segmentations`` of ``/encode``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from service.errors import ServiceError
-from service.http.response_json import Answer, Writer, report_bytes, write
-from service.registry.served import ServedTokenizer
-from service.routes.texts import about_text, texts_of
-from service.schemas.fields import SEGMENTATIONS
-from service.schemas.requests import EncodeRequest
-from tokenizer_core import MAX_NBEST, Segmentation, TokdError
+import numpy as np
 
+from service.errors import ServiceError
+from service.http.response_json import Writer, report_bytes, write
+from service.registry.served import ServedTokenizer
+from service.routes.rows import Encoded
+from service.routes.texts import about_text, texts_of
+from service.schemas.requests import EncodeRequest
+from tokenizer_core import MAX_NBEST, TokdError
+
+_ASKED = ("segmentations",)
 _TAKEN = frozenset(("tokenizer", "text", "special_tokens", "add_special_tokens", "nbest", "parts"))
 """Fields of a request that mean something for a list of segmentations."""
 
 
-def are_asked(request: EncodeRequest) -> bool:
-    """Tell whether a request wants segmentations, which are no rows that can be shaped."""
-    return SEGMENTATIONS in request.parts
-
-
-def list_best(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer: Writer) -> Answer:
-    """Answer with the ``nbest`` most probable segmentations of each text, the best first; there may be fewer."""
+def encode(loaded: ServedTokenizer, request: EncodeRequest, max_ids: int, writer: Writer) -> Encoded:
+    """List the ``nbest`` most probable segmentations of each text; there may be fewer."""
     count = _checked(request, writer)
     # Hardly a token has less than a character: only bytes of characters that are no entries, and what frames a text.
     most = count * sum(len(text) for text in texts_of(request))
     if most > max_ids:
         detail = f"{count} segmentations of these texts have {most} characters, and {max_ids} are listed at most"
         raise ServiceError("too_many_ids", f"{detail}; ask for fewer, or send less text", "nbest")
-    found = list(_listed(loaded, request, count))
-    rows = [[{"ids": each.ids, "score": each.score} for each in best] for best in found]
-    return writer(loaded, request.text, {SEGMENTATIONS: rows}, sum(len(each.ids) for best in found for each in best))
-
-
-def _checked(request: EncodeRequest, writer: Writer) -> int:
-    if request.parts != (SEGMENTATIONS,) or writer is not write:
-        detail = f"{SEGMENTATIONS} are answered alone and as JSON; ask for the other parts in another request"
-        raise ServiceError("invalid_option", detail, "return")
-    for name, field in type(request).model_fields.items():
-        value: Any = getattr(request, name)
-        if name not in _TAKEN and value is not None and value != field.default:
-            raise ServiceError("invalid_option", f"{name} does not go with {SEGMENTATIONS}; leave it out", name)
-    if request.nbest is None or request.nbest < 1:
-        detail = f"{SEGMENTATIONS} need how many to list: nbest, from 1 to {MAX_NBEST}"
-        raise ServiceError("invalid_option", detail, "nbest")
-    return request.nbest
-
-
-def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iterator[list[Segmentation]]:
+    ids, sources = [], []
     policy, framed = request.special_tokens, request.add_special_tokens
     for index, text in enumerate(texts_of(request)):
         try:
@@ -58,5 +36,21 @@ def _listed(loaded: ServedTokenizer, request: EncodeRequest, count: int) -> Iter
             if error.place.get("field") == "n":
                 error.place["field"] = "nbest"
             raise about_text(error, request, index) from error
-        report_bytes(sum(each.ids.nbytes for each in best))
-        yield best
+        ids.append(np.concatenate([each.ids for each in best]))
+        report_bytes(ids[-1].nbytes)
+        sources.append([{"ids": each.ids, "score": each.score} for each in best])
+    return Encoded(ids, sources, request.text, request.parts, frame=None)
+
+
+def _checked(request: EncodeRequest, writer: Writer) -> int:
+    if request.parts != _ASKED or writer is not write:
+        detail = "segmentations are answered alone and as JSON; ask for the other parts in another request"
+        raise ServiceError("invalid_option", detail, "return")
+    for name, field in type(request).model_fields.items():
+        value: Any = getattr(request, name)
+        if name not in _TAKEN and value is not None and value != field.default:
+            raise ServiceError("invalid_option", f"{name} does not go with segmentations; leave it out", name)
+    if request.nbest is None or request.nbest < 1:
+        detail = f"segmentations need how many to list: nbest, from 1 to {MAX_NBEST}"
+        raise ServiceError("invalid_option", detail, "nbest")
+    return request.nbest

@@ -12,20 +12,31 @@ from service.errors import ServiceError, from_core
 from service.http.response_json import TokenStrings, report_bytes
 from service.registry.served import ServedTokenizer
 from service.schemas.requests import ChatOptions, TextOrChatRequest, TextRequest
-from tokenizer_core import Offsets, SamplingOptions, TokdError, Tokenizer, Unit
+from tokenizer_core import EncodedPair, Offsets, SamplingOptions, TokdError, Tokenizer, Unit
 
 Ids = npt.NDArray[np.uint32]
 Array = npt.NDArray[Any]
 
+_OF_CHATS = (*ChatOptions.model_fields, "train_on", "train_reasoning")
+
 
 def require_text(request: TextOrChatRequest) -> None:
-    """Refuse a request without chats that has no text, or options of chats."""
-    if "text" not in request.model_fields_set:
+    """Refuse a request without chats that has no text, options of chats, or not as many second texts as first ones."""
+    given = request.model_fields_set
+    if "text" not in given:
         raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
-    for name in (*ChatOptions.model_fields, "train_on", "train_reasoning"):
+    for name in _OF_CHATS:
         # Null is what a client sends for an option that is not set.
-        if name in request.model_fields_set and getattr(request, name) is not None:
+        if name in given and getattr(request, name) is not None:
             raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
+    first, second = request.text, request.text_pair
+    if second is None:
+        return
+    if isinstance(first, str) is not isinstance(second, str):
+        wanted = "one text, as text is" if isinstance(first, str) else "a list of texts, as text is"
+        raise ServiceError("invalid_type", f"this must be {wanted}", "text_pair")
+    if not isinstance(first, str) and len(first) != len(second):
+        raise ServiceError("invalid_value", f"there are {len(first)} texts and {len(second)} second ones", "text_pair")
 
 
 def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
@@ -58,6 +69,11 @@ def texts_of(request: TextRequest) -> list[str]:
     return [request.text] if isinstance(request.text, str) else request.text
 
 
+def seconds_of(request: TextRequest) -> list[str] | None:
+    """Return the second texts of a request, of which there may be one."""
+    return [request.text_pair] if isinstance(request.text_pair, str) else request.text_pair
+
+
 def about_text(error: TokdError, request: TextRequest, index: int = 0) -> ServiceError:
     """Place an error of the core in the text it is about, which may be the second of a pair."""
     field = "text"
@@ -70,9 +86,7 @@ def about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servic
     return from_core(error, field if isinstance(given, str) else f"{field}[{index}]")
 
 
-def encode_rows(
-    tokenizer: Tokenizer, request: TextRequest, threads: int, sampling: SamplingOptions | None = None
-) -> list[Ids]:
+def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int, sampling: SamplingOptions) -> list[Ids]:
     """Encode all texts; ``threads`` may work on a list of them."""
     try:
         encoded = tokenizer.encode_batch(
@@ -80,7 +94,7 @@ def encode_rows(
             special_tokens=request.special_tokens,
             add_special_tokens=request.add_special_tokens,
             threads=threads,
-            **(sampling or {}),
+            **sampling,
         )
     except TokdError as error:
         raise about_text(error, request, error.place.get("row") or 0) from error
@@ -99,3 +113,20 @@ def offsets_of(loaded: ServedTokenizer, request: TextRequest, index: int, unit: 
         raise about_text(error, request, index) from error
     report_bytes(offsets.ids.nbytes + offsets.spans.nbytes)
     return offsets
+
+
+def encode_pairs(loaded: ServedTokenizer, request: TextRequest, threads: int, **options: Any) -> list[EncodedPair]:
+    """Encode all texts with their second texts, if there are any; ``options`` are those of ``encode_pair``."""
+    try:
+        encoded = loaded.tokenizer.encode_pair_batch(
+            texts_of(request),
+            seconds_of(request),
+            threads=threads,
+            special_tokens=request.special_tokens,
+            add_special_tokens=request.add_special_tokens,
+            **options,
+        )
+    except TokdError as error:
+        raise about_text(error, request, error.place.get("row") or 0) from error
+    report_bytes(sum(pair.ids.nbytes * (2 if pair.spans is None else 4) + len(pair.ids) for pair in encoded))
+    return encoded

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.schemas.block_hashes import BlockHashesOfRow
 from service.schemas.fields import Span, drop_default
+from service.schemas.parts import PARTS
 from tokenizer_core import Side
 
 
@@ -29,60 +30,23 @@ class Answer(BaseModel):
     tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
 
 
-class ReservedLiteral(BaseModel):
-    """The literal of an added token in a caller's text, with its place in the rendered text, in characters."""
-
-    start: int
-    end: int
-    literal: str
+def _of_one_or_many(kind: Any) -> Any:
+    return kind | list[kind]
 
 
-class Truncated(BaseModel):
-    """The cut of `max_length` in a text or chat."""
-
-    side: Side
-    count: int = Field(description="How many ids.")
-    span: Span = Field(description="Their place, half-open, in characters.")
+_parts: dict[str, Any] = {name: (_of_one_or_many(part.kind), _if_asked(part.meaning)) for name, part in PARTS.items()}
+_PartsAnswer: Any = create_model("_PartsAnswer", __base__=Answer, **_parts)
 
 
-class Segmentation(BaseModel):
-    """One way to cut a text."""
-
-    ids: list[int]
-    score: float = Field(description="The sum of the scores of its tokens: the logarithm of a probability.")
-
-
-class EncodeAnswer(Answer):
+class EncodeAnswer(_PartsAnswer):  # type: ignore[misc]  # its fields are those of a table
     """The requested parts, with one entry a text for a list of texts."""
 
-    ids: Rows = _if_asked("Token ids.")
-    count: int | list[int] = _if_asked("The number of ids, without padding.")
-    tokens: list[str] | list[list[str]] = _if_asked("The text of every id.")
-    spans: SpanRows = _if_asked("Half-open, in characters; [0, 0] for what stands for no text.")
-    attention_mask: Rows = _if_asked("1 for ids, 0 for padding.")
-    special_tokens_mask: Rows = _if_asked("1 for padding and for what was added round the text.")
-    position_ids: Rows = _if_asked("0, 1, 2, ... over the ids; 0 on padding.")
-    labels: Rows = _if_asked("The ids, with -100 on padding, and in chats where nothing is trained on.")
-    type_ids: Rows = _if_asked("The segment of every id, as the model numbers them; 0 on padding.")
-    sequence_ids: SequenceRows = _if_asked("0 for the first text, 1 for the second, null for what belongs to neither.")
     template: str | None = _if_asked("The hash of the template, in answers to chats.")
     unused: list[str] | list[list[str]] = _if_asked("Fields of a chat that left no trace in its text.")
-    assistant_mask: Rows = _if_asked("1 on what the assistant says.")
-    message_index: Rows = _if_asked("The message that a token has text of; -1 where it has none.")
-    reserved_literals: list[ReservedLiteral] | list[list[ReservedLiteral]] = _if_asked(
-        "Literals that were encoded as text."
-    )
     appended: int = _if_asked("Ids behind `prefix_ids`.")
     inserted: list[int] = _if_asked("The ids among them that end the turn that the prefix left open.")
     retokenized_equal: bool = _if_asked("Whether encoding the whole chat anew gives the same ids.")
-    prefix_stable: list[bool] | list[list[bool]] = _if_asked(
-        "Of each answer of the assistant that messages follow: whether they extend the ids up to it."
-    )
     block_hashes: BlockHashesOfRow | list[BlockHashesOfRow] = _if_asked("The hashes of the blocks of the ids.")
-    segmentations: list[Segmentation] | list[list[Segmentation]] = _if_asked("The best of a text, the best first.")
-    truncated: Truncated | list[Truncated | list[Truncated | None] | None] | None = _if_asked(
-        "What `max_length` cut, of a pair for each text; null if nothing."
-    )
 
 
 class CountAnswer(Answer):

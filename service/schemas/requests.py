@@ -11,21 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.block_hashes import BLOCK_HASHES
-from service.schemas.fields import (
-    MAX_POSITION,
-    MAX_SEED,
-    NEW_FROM,
-    PREFIX_IDS,
-    RENDERED_AGAIN,
-    REWRITTEN,
-    Id,
-    Object,
-    Part,
-    Span,
-    SpecialTokens,
-    drop_default,
-)
+from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, Span, SpecialTokens, drop_default
 from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.parts import PARTS, PLAIN, PartName
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
@@ -247,21 +235,14 @@ class EncodeRequest(TextOrChatRequest):
     pad_to_multiple_of: Annotated[int, Field(ge=1, le=MAX_POSITION)] | None = Field(
         None, description="Round the padded length up to a multiple of this."
     )
-    parts: tuple[Part, ...] = Field(
-        ("ids", "count"),
+    parts: tuple[PartName, ...] = Field(
+        PLAIN,
         alias="return",
-        max_length=16,
-        description="What the answer holds. `count` leaves padding out. `tokens` is the text of every id alone: what "
-        "is not a whole character shows U+FFFD. `spans` are half-open, in characters (`/offsets` has other "
-        "units). `special_tokens_mask` is 1 for padding and for what `add_special_tokens` added. `labels` are the "
-        "ids, with -100 on padding. Of chats, spans are in the rendered text, `labels` are -100 where `train_on` does "
-        "not train, `assistant_mask` is 1 on what the assistant says, `message_index` is the message a token has text "
-        "of, or -1, and `reserved_literals` are the caller's literals that were encoded as text. `truncated` says what "
-        "`max_length` cut: the side, how many ids, and their span in characters, of a pair for each text; null if "
-        "nothing. `type_ids` are the segments as the model numbers them, `sequence_ids` 0 for the first text, 1 for "
-        "the second and null for neither; answers to pairs have both unless `return` is sent, and their spans are in "
-        "the own text of each id. `segmentations`, of a Unigram model and alone, are the `nbest` most probable ways to "
-        "cut a text, each with its `ids` and its `score`, the best first; nothing is drawn, so there is no `seed`.",
+        max_length=len(PARTS),
+        description="What the answer holds: "
+        + "; ".join(f"`{name}`, {part.meaning}" for name, part in PARTS.items())
+        + ". Answers to pairs have `type_ids` and `sequence_ids` too unless `return` is sent. `/offsets` has spans in "
+        "other units.",
     )
     dropout: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None,
@@ -283,9 +264,13 @@ class EncodeRequest(TextOrChatRequest):
         "draws for itself.",
     )
     block_hashes: Object | None = BLOCK_HASHES
-    prefix_ids: list[Id] | None = PREFIX_IDS
-    new_from: int | None = NEW_FROM
-    rewritten: RewrittenHistory = REWRITTEN
+    prefix_ids: list[Id] | None = Field(
+        None, description="Ids of an engine that one chat begins with, exactly as they are."
+    )
+    new_from: int | None = Field(None, description="The first message that `prefix_ids` do not stand for.")
+    rewritten: RewrittenHistory = Field(
+        "refuse", description="A template that rewrites earlier messages: refuse the chat, or keep `prefix_ids`."
+    )
     train_on: Literal["assistant", "last"] | list[str] = Field(
         "assistant", description="The messages that `labels` train on: the assistant's, its last, or those of roles."
     )
@@ -332,12 +317,24 @@ class EncodeRequest(TextOrChatRequest):
     def renders_little(self) -> bool:
         """Tell whether there is one chat, of which nothing is asked that takes further renderings, or much memory."""
         is_small = self.padding == "none" and self.prefix_ids is None
-        return super().renders_little() and is_small and not RENDERED_AGAIN & {*self.parts}
+        return super().renders_little() and is_small and not any(PARTS[name].renders_again for name in self.parts)
+
+    def is_shaped(self) -> bool:
+        """Tell whether rows are cut or padded."""
+        return self.max_length is not None or self.padding != "none" or self.pad_to_multiple_of is not None
+
+    def is_bare(self) -> bool:
+        """Tell whether nothing is done to rows."""
+        return self.pad_token is None and self.block_hashes is None and not self.is_shaped()
+
+    def begins_with_ids(self) -> bool:
+        """Tell whether a chat begins with ids of an engine, or any option of these is given."""
+        return (self.prefix_ids, self.new_from, self.rewritten) != (None, None, "refuse")
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
         is_plain = self.block_hashes is None and self.dropout is self.alpha is None
-        return not is_plain or not {"ids", "count"}.issuperset(self.parts)
+        return not is_plain or not {*PLAIN}.issuperset(self.parts)
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 from pydantic import BaseModel
 
+import service.schemas.parts
 import tokenizer_core
 from service import settings
 from service.app import create_app
@@ -196,6 +197,11 @@ def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel
 
 def test_the_table_of_settings_is_the_real_one() -> None:
     assert settings.markdown() in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_parts_is_the_real_one() -> None:
+    table = service.schemas.parts.markdown()
+    assert table in (ROOT / "docs" / "http.md").read_text(encoding="utf-8"), table
 
 
 def test_the_table_of_training_settings_is_the_real_one() -> None:

@@ -62,7 +62,7 @@ def test_unexpected_exception_says_nothing(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the text was: " + "secret".upper())
 
-    monkeypatch.setattr("service.routes.encode.encode_texts", broken)
+    monkeypatch.setattr("service.routes.encode.shape", broken)
     monkeypatch.setattr("service.registry.registry.ServedTokenizer.info", broken)
     monkeypatch.setattr("tokenizer_core.Responder.answer_texts", broken)
     modelled = client.post("/encode", json={"text": "SECRET", "return": ["tokens"]})

@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import numpy as np
@@ -19,6 +19,7 @@ from service.client import (
     AsyncClient,
     Call,
     Client,
+    Encoding,
     NotFound,
     Refused,
     TimedOut,
@@ -28,7 +29,7 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
-from service.schemas import decoding, requests
+from service.schemas import decoding, parts, requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -144,6 +145,11 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "
 )
 def test_options_of_methods_are_those_of_routes(options: Any, model: Any, without: set[str]) -> None:
     assert options.__annotations__.keys() == model.model_fields.keys() - without
+
+
+def test_fields_of_answers_are_the_parts_of_the_route() -> None:
+    others = {"template", "block_hashes", "appended", "inserted", "retokenized_equal"}
+    assert set(get_args(parts.PartName)) == parts.PARTS.keys() == Encoding.__annotations__.keys() - others
 
 
 def test_empty_batches_are_empty(ask: Ask) -> None:

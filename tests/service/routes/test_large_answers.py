@@ -9,14 +9,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from service.admission.limits import Limits
 from service.errors import ServiceError
 from service.http.asgi_request import IS_GONE
-from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
-from service.routes.encode import encode_texts
+from service.routes.encode import encode
 from service.schemas.requests import EncodeRequest
 from service.settings import Settings
 from tests.core.chat.test_budget import SLOW
@@ -154,13 +154,13 @@ def test_of_answers_that_grow_together_the_others_go_on_once_one_is_refused() ->
     assert limits.held_bytes == 0
 
 
-def test_answer_with_everything_takes_little_more_than_its_bytes(framed: Tokenizer) -> None:
-    loaded = ServedTokenizer(framed, "")
+def test_answer_with_everything_takes_little_more_than_its_bytes(client: TestClient) -> None:
+    state = state_of(client)
     request = EncodeRequest.model_validate({"text": NO_WORDS * 40_000, "return": EVERYTHING})
-    encode_texts(loaded, request, max_ids=1 << 20, threads=1)
+    encode(state, request)
     tracemalloc.start()
     try:
-        answer = encode_texts(loaded, request, max_ids=1 << 20, threads=1)
+        answer = encode(state, request)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
