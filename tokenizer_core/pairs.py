@@ -140,6 +140,7 @@ class Framing:
         truncation: which text is cut.
         side: the end of a text that is cut; ``None`` is the tokenizer's own.
         stride: the ids that a row shares with the one before; ``None`` makes one row of a text, whatever is cut.
+        most_ids: of all windows together.
 
     Raises:
         InvalidOption: with the option as field.
@@ -155,6 +156,7 @@ class Framing:
         truncation: Truncation = "longest_first",
         side: Side | None = None,
         stride: int | None = None,
+        most_ids: int | None = None,
     ) -> None:
         check_flag(add_special_tokens, "add_special_tokens")
         check_choice(truncation, Truncation, "truncation")
@@ -174,6 +176,7 @@ class Framing:
         self.special_tokens = sum(sequence < 0 for _, sequence in self._items)
         self._room = _room(optional_integer(max_length, "max_length", 0), self.special_tokens)
         self._stride = optional_integer(stride, "stride", 0)
+        self._ids_left = most_ids
         if self._stride is not None:
             self._require_windows(is_pair)
 
@@ -199,7 +202,13 @@ class Framing:
             wrong = f"rows have room for {max(size, 0)} ids of the text that is cut, and stride is {self._stride}"
             raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride")
         ids, spans, length = texts[of]
-        for start, end in windows(lengths[of], size, self._stride, self._side):
+        stretches = windows(lengths[of], size, self._stride, self._side)
+        if self._ids_left is not None:
+            self._ids_left -= len(stretches) * (self._room + self.special_tokens)
+            if self._ids_left < 0:
+                wrong = "the rows have too many ids together; raise max_length, take a smaller stride or send less text"
+                raise InvalidOption(wrong, field="stride")
+        for start, end in stretches:
             window = ids[start:end], None if spans is None else spans[start:end], length
             row = self.around(*(window if index == of else text for index, text in enumerate(texts)))
             yield replace(row, overflow_of=overflow_of)
@@ -263,6 +272,7 @@ def encode_batch(
     truncation: Truncation = "longest_first",
     truncation_side: Side | None = None,
     stride: int | None = None,
+    most_ids: int | None = None,
     unit: Unit | None = None,
 ) -> list[EncodedPair]:
     """Encode many pairs, or many texts alone; arguments and errors are those of ``Tokenizer.encode_pair_batch``."""
@@ -274,6 +284,7 @@ def encode_batch(
         truncation=truncation,
         side=truncation_side,
         stride=stride,
+        most_ids=most_ids,
     )
 
     def encoded(texts: Sequence[str]) -> list[Encoded]:

@@ -233,13 +233,14 @@ class Tokenizer(TokenizerChats):
         *,
         threads: int = 0,
         stride: int | None = None,
+        most_ids: int | None = None,
         **options: Unpack[PairOptions],
     ) -> list[EncodedPair]:
         """Encode many pairs, or many texts where ``text_pairs`` is ``None``; options as of ``encode_pair``.
 
         With a ``stride`` nothing is cut off: a text with more than ``max_length`` ids becomes several rows, each with
         its special tokens and spans into the whole text. Each shares so many ids with the one before; ``overflow_of``
-        names the text. Of a pair ``truncation`` names the text that is cut.
+        names the text. Of a pair ``truncation`` names the text that is cut. ``most_ids`` bounds the ids of such rows.
 
         ``shape_rows`` pads the ids, and ``Row.carry`` their type ids.
 
@@ -249,7 +250,14 @@ class Tokenizer(TokenizerChats):
         from tokenizer_core import pairs
 
         return pairs.encode_batch(
-            self._pipeline, self._parts, texts, text_pairs, threads=threads, stride=stride, **options
+            self._pipeline,
+            self._parts,
+            texts,
+            text_pairs,
+            threads=threads,
+            stride=stride,
+            most_ids=most_ids,
+            **options,
         )
 
     def count_pair(

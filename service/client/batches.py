@@ -7,7 +7,7 @@ the order of the rows, and an error names the row of the whole batch.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -23,6 +23,11 @@ T = TypeVar("T")
 _ROW = re.compile(r"(text|text_pair|ids|target_spans)\[([0-9]+)\]")
 
 
+def is_whole(options: Mapping[str, Any]) -> bool:
+    """Tell whether rows are one request: they are padded to the longest of all, or numbered over all."""
+    return options.get("padding") == "longest" or options.get("stride") is not None
+
+
 def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_ROWS) -> Call[list[T]]:
     """Let a call be divided whose fields have one entry a row.
 
@@ -32,8 +37,7 @@ def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_RO
     """
     body: dict[str, Any] = dict(call.body) if isinstance(call.body, dict) else {}
     lists = {name: _listed(body[name]) for name in fields if _is_list(body.get(name))}
-    # Rows that are padded to the longest of all are one request.
-    if fields[0] not in lists or body.get("padding") == "longest":
+    if fields[0] not in lists or is_whole(body):
         return call
     values = lists[fields[0]]
     own = {name: rows for name, rows in lists.items() if len(rows) == len(values)}

@@ -13,7 +13,7 @@ import orjson
 
 from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
-from service.client.batches import json_rows
+from service.client.batches import is_whole, json_rows
 from service.client.call import Call, Rows
 from service.http.media import ARROW, OCTETS, ROW_LENGTHS
 from service.schemas.fields import SpecialTokens
@@ -49,6 +49,7 @@ class EncodeOptions(TextOptions, total=False):
     max_length: int
     truncation: Truncation
     truncation_side: Side
+    stride: int
     padding: str
     padding_side: Side
     pad_token: str
@@ -250,8 +251,7 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     def part(start: int, end: int) -> Call[Any]:
         return _arrow_call(pa.table([column.slice(start, end - start)], schema=schema))
 
-    if options.get("padding") == "longest":
-        # Rows that are padded to the longest of all are one request.
+    if is_whole(options):
         return part(0, len(column))
     sizes = [size or 0 for size in pc.binary_length(column).to_pylist()]
     return replace(part(0, 0), rows=Rows(sizes, part, pa.concat_tables))

@@ -28,7 +28,7 @@ _FILE = b"ARROW1"
 _TEXTS = ("text", "text_pair")
 """The columns of a request, of which the second may be missing."""
 
-_COLUMNS = ("ids", "count", "spans", "type_ids", "sequence_ids")
+_COLUMNS = ("ids", "count", "spans", "type_ids", "sequence_ids", "overflow_of")
 
 
 def is_there() -> bool:
@@ -200,7 +200,7 @@ def write(
 
 
 def _column(pa: Any, name: str, values: list[Any]) -> Any:
-    if name == "count":
+    if name in ("count", "overflow_of"):
         return pa.array(values, pa.uint32())
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum([len(value) for value in values], out=offsets[1:])

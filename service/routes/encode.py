@@ -128,9 +128,9 @@ def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, 
     if "nbest" in needs:
         return segmentations.encode(loaded, request, max_ids, writer)
     sampling = _fitting(request, "texts")
-    if is_pair and "parts" not in request.model_fields_set and writer is not response_binary.write:
-        parts = (*parts, *PAIR_PARTS)
-    if is_pair or "sequences" in needs:
+    if "parts" not in request.model_fields_set and writer is not response_binary.write:
+        parts = (*parts, *(PAIR_PARTS if is_pair else ()), *(() if request.stride is None else ("overflow_of",)))
+    if is_pair or "sequences" in needs or request.stride is not None:
         side = request.truncation_side or tokenizer.settings.truncation_side
         pairs = encode_pairs(
             loaded,
@@ -139,10 +139,14 @@ def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, 
             max_length=request.max_length,
             truncation=request.truncation,
             truncation_side=side,
+            stride=request.stride,
+            most_ids=max_ids,
             unit="char" if "spans" in needs else None,
         )
         of_pairs = [PairSource(tokenizer, pair, side) for pair in pairs]
-        return Encoded([pair.ids for pair in pairs], of_pairs, request.text, parts)
+        # A text may have several rows.
+        shape_of = request.text if request.stride is None else texts
+        return Encoded([pair.ids for pair in pairs], of_pairs, shape_of, parts)
     if "spans" in needs:
         placed = [offsets_of(loaded, request, index, "char") for index in range(len(texts))]
         rows, sources = [each.ids for each in placed], [TextSource(tokenizer, each.spans) for each in placed]

@@ -227,6 +227,11 @@ class EncodeRequest(TextOrChatRequest):
     truncation_side: Side | None = Field(
         None, description="The end that `max_length` cuts; by default the tokenizer's own."
     )
+    stride: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = Field(
+        None,
+        description="Cut nothing off, but make several rows of a text over `max_length`, each of which shares so many "
+        "ids with the one before; the part `overflow_of` names the text. Of a pair `truncation` names the text.",
+    )
     padding: Padding = Field("none", description="Pad every text to the longest of the request, or to `max_length`.")
     padding_side: Side | None = Field(None, description="The end that is padded; by default the tokenizer's own.")
     pad_token: str | None = Field(
