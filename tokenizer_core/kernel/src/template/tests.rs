@@ -37,7 +37,7 @@ fn a_prompt_is_known_where_no_message_can_change_it() {
         ("", asked, Some("<a>")),
         ("", "{# nothing #}", Some("")),
         ("{% set word = 'w' %}", asked, Some("<a>w")),
-        ("{% for t in tools %}{% set x = t %}{{ x }}{% endfor %}", asked, Some("<a>")),
+        ("{% for t in tools or [] %}{% set x = t %}{{ x }}{% endfor %}", asked, Some("<a>")),
         ("{% for m in messages %}{{ raise_exception('r') if m.x else '' }}{% endfor %}", asked, None),
         ("{% for m in messages %}{% if m.x %}{{ raise_exception('r') }}{% endif %}{% endfor %}", asked, Some("<a>")),
         ("{% set add_generation_prompt = add_generation_prompt | default(true) %}", asked, Some("<a>")),

@@ -76,7 +76,7 @@ impl<'r, 'a, E> Turns<'r, 'a, E> {
     pub fn of(&mut self, message: u32) -> Result<Ranges, E> {
         let parts = match self.parts.get(&message) {
             Some(parts) => parts.clone(),
-            None => vec![self.bound(message)?..self.bound(message + 1)?],
+            None => vec![Range { start: self.bound(message)?, end: self.bound(message + 1)? }],
         };
         let mut ranges = Vec::with_capacity(parts.len());
         for (at, part) in parts.into_iter().enumerate().filter(|(_, part)| part.start < part.end) {
