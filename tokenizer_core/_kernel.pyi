@@ -217,12 +217,50 @@ class Rendering:
         """``(message, start, end)`` of what loops wrote while they were at a message."""
 
     @property
+    def roles(self) -> list[str]:
+        """The role of each message; empty where it is no text."""
+
+    def trained(
+        self,
+        special: npt.NDArray[np.uint32],
+        messages: list[int] | None,
+        reasoning: Literal["all", "written", "none"],
+        again: Callable[[int | None, bool], Rendering | None],
+    ) -> list[tuple[int, int]]:
+        """Return what is trained on of messages; without any, of ``{% generation %}`` blocks.
+
+        Of a message of the assistant it is what stands in these blocks or, where the template has none, what the model
+        has to write: from the end of the generation prompt to the end of the turn. A turn of another role reaches from
+        its first character to its last, and on through the first special token if only the template's text stands
+        before that.
+
+        Args:
+            special: the spans of the special tokens.
+            reasoning: the reasoning at the beginning of these that counts; ``"written"`` is what a caller wrote.
+            again: renders the first messages, or a plain one, with a generation prompt or without; ``None`` if that
+                fails. It is called for templates whose prompt may depend on the messages.
+        """
+
+    def message_index(self, spans: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+        """Return the message of each token's first character that a caller wrote in a message, or -1.
+
+        Args:
+            spans: the tokens, a contiguous array.
+        """
+
+    @property
     def writes_all(self) -> bool:
         """Whether every message, tools and documents surely left a trace; false if ``only_plain`` was not asked for."""
 
     @property
     def after(self) -> tuple[int, int]:
         """``before`` of the next chat of the request."""
+
+def overlapping(spans: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Tell which spans share at least one place with a target; what is empty shares none. Arrays are contiguous."""
+
+def numbers_json(numbers: object) -> bytes | None:
+    """Write a contiguous array as JSON: ids, spans, or labels; ``None`` if it is none of these."""
 
 def chat_json(value: object, field: str) -> bytes:
     """Write a caller's messages, tools, documents or template arguments as JSON.

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from tokenizer_core.arguments import check_choice, integer_of
 from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
 from tokenizer_core.chat.rendering import RenderingOptions
-from tokenizer_core.chat.turns import common
 from tokenizer_core.errors import HistoryRewritten, InvalidOption, TemplateLimit
 from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.tokenizer import Tokenizer
@@ -199,7 +198,7 @@ def _join(past: EncodedChat, whole: EncodedChat, *, keeps: bool) -> _Joint:
 
     # Some templates write the end of a turn behind their loop over messages, or with the next message.
     olds = olds if len(olds) else marks[-1:]
-    same, starts = common(past.rendered.text, whole.rendered.text), past.spans[olds, 0].tolist()
+    same, starts = _common(past.rendered.text, whole.rendered.text), past.spans[olds, 0].tolist()
     for old, start in zip(olds[::-1].tolist(), starts[::-1], strict=True):
         for new in np.flatnonzero(whole.control & (whole.spans[:, 0] == start)).tolist():
             # The token that begins the next turn may stand there, in place of the one that ends a chat.
@@ -257,7 +256,7 @@ def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
     marks = {at: _reached(tokenizer, past, at, tail) for at in joint.marks.tolist() if past.ids[at] == id}
     known = [at for at, place in marks.items() if place is not None and joint.old is not None]
     # Of two equal tokens that one behind the same ids.
-    mark = max(known, key=lambda at: (common(before, past.ids[at::-1].tolist()), -at), default=joint.old)
+    mark = max(known, key=lambda at: (_common(before, past.ids[at::-1].tolist()), -at), default=joint.old)
     if mark == joint.old and (known or id in (whole.ids[joint.new], eos)):
         found = _reached(tokenizer, whole, joint.new, tail)
         if found is not None:
@@ -268,7 +267,7 @@ def _place(tokenizer: Tokenizer, prefix: Ids, joint: _Joint) -> int:
     if place < old:
         left = past.rendered.text[place:old]
         return int(end - len(left) if text.endswith(left, 0, end) else start)
-    shared = common(past.rendered.text[old:place], text[end:])
+    shared = _common(past.rendered.text[old:place], text[end:])
     if mark == joint.old or shared == place - old:
         return int(end + shared)
     # A token that only ends a chat may stand behind the text that both have, but one that begins another turn may not.
@@ -309,3 +308,15 @@ def _rewritten(past: EncodedChat, at: int, *, can_keep: bool) -> HistoryRewritte
         f"the chat template writes messages[{message}] otherwise once new messages follow; {remedy}",
         field=f"messages[{message}]",
     )
+
+
+def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Return how many characters, or ids, two texts begin with alike."""
+    alike, most = 0, min(len(one), len(other))
+    while alike < most:
+        middle = (alike + most + 1) // 2
+        if one[alike:middle] == other[alike:middle]:
+            alike = middle
+        else:
+            most = middle - 1
+    return alike

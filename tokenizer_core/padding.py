@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from tokenizer_core import _kernel
 from tokenizer_core.arguments import check_choice, integer_of, optional_integer
 from tokenizer_core.config import AddedToken, Side
 from tokenizer_core.errors import InvalidOption, shown
@@ -302,13 +303,4 @@ def overlapping(spans: Spans, targets: Spans) -> npt.NDArray[np.bool_]:
         given: object = value
         if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu" or given.shape[1:] != (2,):
             raise InvalidOption(f"{field} is an array of integers, shape (n, 2), not {shown(given)}", field=field)
-    mask = np.zeros(len(spans), np.bool_)
-    targets = targets[targets[:, 0] < targets[:, 1]]
-    if not len(targets):
-        return mask
-    targets = targets[np.argsort(targets[:, 0], kind="stable")]
-    # Of all targets that begin before a span ends, the one that reaches furthest decides.
-    reach = np.maximum.accumulate(targets[:, 1])
-    before = np.searchsorted(targets[:, 0], spans[:, 1], side="left")
-    mask[(before > 0) & (reach[before - 1] > spans[:, 0]) & (spans[:, 0] < spans[:, 1])] = True
-    return mask
+    return _kernel.overlapping(np.ascontiguousarray(spans, np.int64), np.ascontiguousarray(targets, np.int64))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from service.registry.served import ServedTokenizer
+from tokenizer_core import numbers_json
 
 BLOCK_BYTES = 256 << 10
 """The most that is handed to a connection at once."""
@@ -159,11 +160,11 @@ class Blocks:
             self.add(orjson.dumps(value))
             return
         if len(value) <= SLICE:
-            self.add(orjson.dumps(value[:], option=orjson.OPT_SERIALIZE_NUMPY))
+            self.add(_json(value[:]))
             return
         for start in range(0, len(value), SLICE):
             self.add(b"," if start else b"[")
-            self.add(orjson.dumps(value[start : start + SLICE], option=orjson.OPT_SERIALIZE_NUMPY)[1:-1])
+            self.add(_json(value[start : start + SLICE])[1:-1])
         self.add(b"]")
 
     def finish(self) -> list[Block]:
@@ -180,3 +181,9 @@ class Blocks:
         self._done.append(block)
         if self._on_bytes is not None:
             self._on_bytes(len(block))
+
+
+def _json(values: Any) -> bytes:
+    """Write a list or an array; most arrays are written faster by the kernel."""
+    written = numbers_json(values) if isinstance(values, np.ndarray) else None
+    return orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY) if written is None else written

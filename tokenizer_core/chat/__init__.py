@@ -1,6 +1,5 @@
 """Chats: messages to text by a template, and to ids.
 
 ``templates`` are compiled, ``json_list`` has messages that stay JSON, ``content_parts`` says what others may hold,
-``rendering`` makes the text and tells who wrote it, ``turns`` finds what of it the model has to write, ``encoding``
-makes ids, masks and labels.
+``rendering`` makes the text and tells who wrote it, ``encoding`` makes ids, masks and labels.
 """

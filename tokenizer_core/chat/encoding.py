@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, holds_items
-from tokenizer_core.chat.reasoning import TrainedReasoning, without_reasoning
 from tokenizer_core.chat.rendered import RenderedChat
-from tokenizer_core.chat.turns import Turns
 from tokenizer_core.config import Unit
 from tokenizer_core.errors import InvalidOption, InvalidUnicode, ReservedLiteral, UncoveredText
 from tokenizer_core.padding import IGNORED, overlapping
@@ -23,6 +21,9 @@ from tokenizer_core.short_repr import ShortRepr
 Places = npt.NDArray[np.int64]
 ChatPolicy = Literal["text", "reject", "parse"]
 """The meaning of an added token's literal in a caller's text: text, an error, or the token."""
+
+TrainedReasoning = Literal["all", "written", "none"]
+"""The trained reasoning, with its marks: all, what somebody wrote (no empty marks of the template), or none."""
 
 MAX_PATH = 200
 """Characters of the path of a field: a key may be as long as a request, and each text below it has its own path."""
@@ -73,20 +74,12 @@ class EncodedChat(ShortRepr):
     @cached_property
     def assistant_mask(self) -> npt.NDArray[np.int64]:
         """One where a token overlaps what the assistant says, as ``labels(train_on="assistant")`` has it."""
-        return overlapping(self.spans, _array(self._trained("assistant"))).astype(np.int64)
+        return overlapping(self.spans, self._trained("assistant")).astype(np.int64)
 
     @cached_property
     def message_index(self) -> npt.NDArray[np.int64]:
         """Return the message that wrote a token's first character of a caller's; -1 where no caller wrote any of it."""
-        written = [span for span in self.rendered.spans if span.message is not None]
-        starts, ends = _array([(span.start, span.end) for span in written]).T
-        # Spans are in order and disjoint, so the first that ends behind a token's beginning is the only one to look at.
-        first = np.searchsorted(ends, self.spans[:, 0], side="right")
-        hits = np.flatnonzero((first < len(written)) & (self.spans[:, 0] < self.spans[:, 1]))
-        hits = hits[starts[first[hits]] < self.spans[hits, 1]]
-        index = np.full(len(self.ids), -1, dtype=np.int64)
-        index[hits] = np.array([span.message for span in written], dtype=np.int64)[first[hits]]
-        return index
+        return self.rendered.rendering.message_index(np.ascontiguousarray(self.spans))
 
     def _repr_html_(self) -> str:
         from tokenizer_core.chat.chat_html import shown_chat
@@ -107,23 +100,21 @@ class EncodedChat(ShortRepr):
         """Return the ids to train on and -100 elsewhere, without a shift: ``labels[i]`` belongs to ``ids[i]``.
 
         A token is trained on if at least one of its characters is. Those of the assistant are what stands in
-        ``{% generation %}`` where the template has it; else what the model has to write, see ``Turns``. A turn of
-        another role reaches from its first character to its last, and on through the first special token if only the
-        template's text stands before that.
+        ``{% generation %}`` where the template has it; else what the model has to write, from the end of the generation
+        prompt to the end of the turn. A turn of another role reaches from its first character to its last, and on
+        through the first special token if only the template's text stands before that.
 
         Args:
             train_on: ``"assistant"`` (every turn), ``"last"`` (the last turn of the assistant), or roles.
             reasoning: ``"written"`` leaves out marks of reasoning that the template wrote around nothing, ``"none"``
-                all reasoning with its marks; see ``chat.reasoning.MARKS``.
+                all reasoning with its marks.
 
         Raises:
             InvalidOption: no message has the role.
         """
         check_choice(reasoning, TrainedReasoning, "reasoning")
-        trained = self._trained(train_on)
-        if reasoning != "all":
-            trained = without_reasoning(self.rendered.text, trained, self.rendered.spans, reasoning)
-        return np.where(overlapping(self.spans, _array(trained)), self.ids.astype(np.int64), IGNORED)
+        trained = self._trained(train_on, reasoning)
+        return np.where(overlapping(self.spans, trained), self.ids.astype(np.int64), IGNORED)
 
     def straddling(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.bool_]:
         """Tell which tokens have characters that are trained on and characters that are not; their labels are ids."""
@@ -136,102 +127,27 @@ class EncodedChat(ShortRepr):
 
     def begin(self, message: int) -> int | None:
         """Return the place in the text where a message begins, of the assistant's where the model begins to write."""
-        return next((start for start, _ in self._turns([message])), None)
+        return next((int(start) for start, _ in self._turns([message])), None)
 
-    def _trained(self, train_on: str | Sequence[str]) -> list[tuple[int, int]]:
+    def _trained(self, train_on: str | Sequence[str], reasoning: TrainedReasoning = "all") -> Places:
         roles, named = self.rendered.roles, train_on if isinstance(train_on, str) else None
-        if named == "last":
-            last = max((at for at, role in enumerate(roles) if role == "assistant"), default=None)
-            return [] if last is None else self._turns([last])
         if named == "assistant" and self.rendered.generated:
-            return list(self.rendered.generated)
-        if named == "assistant":
-            return self._turns([at for at, role in enumerate(roles) if role == "assistant"])
-        wanted = _roles(train_on) if named is None else {named}
-        unknown = wanted.difference(roles)
+            return self._turns(None, reasoning)
+        wanted = {"assistant"} if named == "last" else {named} if named is not None else _roles(train_on)
+        unknown = wanted.difference(roles, ["assistant"] if named is not None else [])
         if unknown:
             raise InvalidOption(
                 f'no message has the role {min(unknown)[:80]!r}; train_on is "assistant", "last" or roles of messages',
                 field="train_on",
             )
-        return self._turns([at for at, role in enumerate(roles) if role in wanted])
+        messages = [at for at, role in enumerate(roles) if role in wanted]
+        return self._turns(messages[-1:] if named == "last" else messages, reasoning)
 
-    def _turns(self, messages: list[int]) -> list[tuple[int, int]]:
-        """Return what of the text these messages are, in order."""
-        spans = []
-        for message in messages:
-            if self.rendered.generated and self.rendered.roles[message] == "assistant":
-                spans += self._blocks(message)
-            elif self.rendered.roles[message] == "assistant":
-                spans += self._model.of(message)
-            elif message in self._said:
-                start, end = self._said[message]
-                spans.append((start, self._closed(end)))
-        return spans
-
-    @cached_property
-    def _model(self) -> Turns:
-        return Turns(self.rendered, self.spans, self.control)
-
-    @cached_property
-    def _said(self) -> dict[int, tuple[int, int]]:
-        """From the first to the last character of every message that is rendered, but for its role."""
-        said: dict[int, tuple[int, int]] = {}
-        for span in self.rendered.spans:
-            if span.message is not None and span.field != "role":
-                start, end = said.get(span.message, (span.start, span.end))
-                said[span.message] = start, max(end, span.end)
-        return said
-
-    def _blocks(self, message: int) -> list[tuple[int, int]]:
-        """Return the ``{% generation %}`` blocks of a message; one without its text is between its neighbours."""
-        blocks, (starts, ends) = self.rendered.generated, self._block_bounds
-        if message in self._said:
-            start, end = self._said[message]
-            own = blocks[np.searchsorted(ends, start, side="right") : np.searchsorted(starts, end, side="left")]
-            if own:
-                return list(own)
-        start, end = self._neighbours[message]
-        return list(blocks[np.searchsorted(starts, start, side="left") : np.searchsorted(ends, end, side="right")])
-
-    @cached_property
-    def _block_bounds(self) -> tuple[Places, Places]:
-        """The beginnings and the ends of the blocks."""
-        starts, ends = _array(self.rendered.generated).T
-        return starts, ends
-
-    @cached_property
-    def _neighbours(self) -> Places:
-        """For every message, where those before it end and those behind it begin."""
-        messages, length = len(self.rendered.roles), len(self.rendered.text)
-        ends, starts = np.zeros(messages + 1, dtype=np.int64), np.full(messages + 1, length, dtype=np.int64)
-        for span in self.rendered.spans:
-            if span.message is not None:
-                ends[span.message + 1] = max(ends[span.message + 1], span.end)
-                starts[span.message] = min(starts[span.message], span.start)
-        before, behind = np.maximum.accumulate(ends), np.minimum.accumulate(starts[::-1])[::-1]
-        return np.stack((before[:-1], behind[1:]), axis=1)
-
-    def _closed(self, end: int) -> int:
-        """Return where the special token behind a turn ends, or the turn if another's text comes first."""
-        foreign_at = int(np.searchsorted(self._written_from, end))
-        foreign = self._written_from[foreign_at] if foreign_at < len(self._written_from) else len(self.rendered.text)
-        at = int(np.searchsorted(self._begins, end))
-        while at < len(self.ids) and self.spans[at, 0] < foreign:
-            if self.control[at]:
-                return int(self.spans[at, 1])
-            at += 1
-        return end
-
-    @cached_property
-    def _written_from(self) -> Places:
-        """The beginnings of the caller's spans, in order."""
-        return np.array([span.start for span in self.rendered.spans], dtype=np.int64)
-
-    @cached_property
-    def _begins(self) -> Places:
-        """The beginnings of the tokens, as int64, so that a search copies nothing."""
-        return self.spans[:, 0].astype(np.int64)
+    def _turns(self, messages: list[int] | None, reasoning: TrainedReasoning = "all") -> Places:
+        """Return what of the text these messages are, in order; without any, the ``{% generation %}`` blocks."""
+        rendered = self.rendered
+        turns = rendered.rendering.trained(self.spans[self.control], messages, reasoning, rendered.history.render)
+        return np.array(turns, dtype=np.int64).reshape(-1, 2)
 
 
 def _roles(given: Any) -> set[str]:
@@ -242,10 +158,6 @@ def _roles(given: Any) -> set[str]:
             raise InvalidOption('train_on is "assistant", "last" or roles of messages', field="train_on")
         roles.add(role)
     return roles
-
-
-def _array(spans: Sequence[tuple[int, int]]) -> Places:
-    return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def encode(

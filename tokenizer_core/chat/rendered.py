@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """The state of a chat before each of its turns: the messages before it, rendered again when somebody asks.
+    """The messages before each turn of a chat, to be rendered again.
 
     Attributes:
         template, options: what the chat was rendered with.
@@ -47,46 +47,14 @@ class History:
     options: Mapping[str, Any]
     messages: JsonList
 
-    def prompt(self, message: int) -> tuple[str, bool]:
-        """Return the generation prompt behind the messages before one, and whether the template writes it if asked to.
-
-        Without such a prompt it is what stands behind these messages in any case.
-        """
-        for messages in (self.messages[:message], [{"role": "user", "content": "x"}]):
-            if not messages:
-                continue
-            try:
-                ended = self._render(messages, begins=False).text
-                rendered = self._render(messages, begins=True)
-            except InputError:
-                continue
-            begun, parts = rendered.text, rendered.turns
-            # A template may write it within its loop over messages, or more than it behind them.
-            behind = [begun[parts[-1][2] :]] if parts else []
-            prompt = max([*behind, begun[len(ended) :] if begun.startswith(ended) else ""], key=len)
-            return prompt, begun != ended
-        return "", False
-
-    def part(self, message: int) -> str:
-        """Return what the template writes of a message that is the last; nothing if it fails."""
-        try:
-            alone = self._render(self.messages[: message + 1], begins=False)
-        except InputError:
-            return ""
-        return next((alone.text[start:end] for of, start, end in alone.turns if of == message), "")
-
-    def closing(self, count: int) -> str:
-        """Return what the template writes behind the text of the first messages if no more follow."""
-        try:
-            alone = self._render(self.messages[:count], begins=False)
-        except InputError:
-            return ""
-        said = max(((message, end) for message, _, _, end in alone.spans if message is not None), default=(0, 0))
-        return alone.text[said[1] :]
-
-    def _render(self, messages: Sequence[Message], *, begins: bool) -> Rendering:
+    def render(self, count: int | None, begins: bool) -> Rendering | None:
+        """Render the first messages, or a plain one, with a generation prompt or without; ``None`` if that fails."""
+        messages = [{"role": "user", "content": "x"}] if count is None else self.messages[:count]
         options = {**self.options, "add_generation_prompt": begins, "continue_final_message": None}
-        return render_checked(self.template, json_of(messages, "messages"), **options)
+        try:
+            return render_checked(self.template, json_of(messages, "messages"), **options)
+        except InputError:
+            return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,9 +93,8 @@ class RenderedChat:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """The role of each message."""
-        given = self.given["messages"]
-        return tuple(role if isinstance(role := message.get("role"), str) else "" for message in given)
+        """The role of each message; empty where it is no text."""
+        return tuple(self.rendering.roles)
 
     @property
     def template(self) -> str:

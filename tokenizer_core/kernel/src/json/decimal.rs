@@ -40,15 +40,16 @@ pub(super) fn put(ready: &[u64], number: u32, block: &mut [u8], end: usize) -> u
     let (word, length) = match ready.get(number as usize) {
         Some(word) => (*word, (word >> LENGTH_SHIFT) as usize),
         None if number < WORD_BELOW => word(number),
-        None => return put_long(number, block, end),
+        None => return put_long(u64::from(number), block, end),
     };
     // A copy of fixed size that the next one overlaps: cheaper than a copy of `length`.
     block[end..end + 8].copy_from_slice(&word.to_le_bytes());
     end + length
 }
 
+/// As [`put`], for any number.
 #[cold]
-fn put_long(number: u32, block: &mut [u8], end: usize) -> usize {
+pub(super) fn put_long(number: u64, block: &mut [u8], end: usize) -> usize {
     let digits = number.to_string();
     let comma = end + digits.len();
     block[end..comma].copy_from_slice(digits.as_bytes());

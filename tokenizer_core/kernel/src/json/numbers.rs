@@ -1,6 +1,6 @@
 //! Lists of numbers.
 
-use super::decimal::{first_digits, put, ready};
+use super::decimal::{first_digits, put, put_long, ready};
 use crate::capacity::reserve;
 use crate::simd::byte_vector::{ByteVector, Simd, WINDOW, mask};
 use crate::simd::level::Portable;
@@ -30,6 +30,19 @@ pub fn write_spans(spans: &[[u32; 2]], json: &mut Vec<u8>) {
         let end = put(ready, *stop, block, end);
         block[end - 1..=end].copy_from_slice(b"],");
         end + 1
+    });
+}
+
+/// Write numbers, such as labels, as a JSON array.
+pub fn write_integers(numbers: &[i64], json: &mut Vec<u8>) {
+    let ready = ready();
+    write_list(numbers, json, |number, block, end| {
+        block[end] = b'-';
+        let end = end + usize::from(*number < 0);
+        match u32::try_from(number.unsigned_abs()) {
+            Ok(size) => put(ready, size, block, end),
+            Err(_) => put_long(number.unsigned_abs(), block, end),
+        }
     });
 }
 

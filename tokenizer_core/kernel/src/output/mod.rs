@@ -2,6 +2,7 @@
 
 pub mod count;
 pub mod offsets;
+pub mod overlapping;
 pub mod stack_ids;
 pub(crate) mod unit_index;
 

@@ -71,6 +71,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(counting::merge_sections, module)?)?;
     module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
+    module.add_function(wrap_pyfunction!(array::numbers_json, module)?)?;
+    module.add_function(wrap_pyfunction!(array::overlapping, module)?)?;
     module.add_function(wrap_pyfunction!(json::chat_json, module)?)?;
     module.add_function(wrap_pyfunction!(json::count_json, module)?)?;
     module.add_function(wrap_pyfunction!(json::cut_out_lists, module)?)?;

@@ -1,5 +1,7 @@
 //! `ChatTemplate` as Python sees it: JSON in, a rendering out.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
 use super::raise::{exception, invalid_option, run};
@@ -112,7 +114,7 @@ impl PyTemplate {
             ..Chat::default()
         };
         let render = || match self.0.render(&chat, &clock) {
-            Ok(rendering) => Ok(Some(PyRendering(rendering))),
+            Ok(rendering) => Ok(Some(PyRendering(Arc::new(rendering)))),
             Err(failure) if only_plain && failure.kind == Kind::NotPlain => Ok(None),
             Err(failure) => Err(error(*failure, false)),
         };

@@ -1,11 +1,12 @@
 //! Chat templates: Jinja2 as transformers sets it up, with the author of every byte, within bounds.
 //!
-//! `syntax` reads a template, `values` are what it computes with, `run` renders it, and `chat` puts a template and a
-//! chat together. Each takes from those before it.
+//! `syntax` reads a template, `values` are what it computes with, `run` renders it, `chat` puts a template and a chat
+//! together, and `turns` finds what of a rendering is trained on. Each takes from those before it.
 
 mod chat;
 mod run;
 mod syntax;
+mod turns;
 mod values;
 
 pub use chat::plain;
@@ -14,6 +15,7 @@ pub use run::clock::Clock;
 pub use run::state::Turn;
 pub use syntax::failure::{Failure, Kind, Result};
 pub use syntax::names;
+pub use turns::{Ranges, TrainedReasoning, trained};
 pub use values::budget::Before;
 
 #[cfg(test)]

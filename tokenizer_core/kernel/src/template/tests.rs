@@ -30,6 +30,40 @@ fn a_generation_block_is_marked() {
 }
 
 #[test]
+fn a_prompt_is_known_where_no_message_can_change_it() {
+    let messages = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    let asked = "{% if add_generation_prompt %}<a>{{ word }}{% endif %}";
+    for (before, behind, prompt) in [
+        ("", asked, Some("<a>")),
+        ("", "{# nothing #}", Some("")),
+        ("{% set word = 'w' %}", asked, Some("<a>w")),
+        ("{% for t in tools or [] %}{% set x = t %}{{ x }}{% endfor %}", asked, Some("<a>")),
+        ("{% for m in messages %}{{ raise_exception('r') if m.x else '' }}{% endfor %}", asked, None),
+        ("{% for m in messages %}{% if m.x %}{{ raise_exception('r') }}{% endif %}{% endfor %}", asked, Some("<a>")),
+        ("{% set add_generation_prompt = add_generation_prompt | default(true) %}", asked, Some("<a>")),
+        (
+            "{% if not add_generation_prompt is defined %}{% set add_generation_prompt = 1 %}{% endif %}",
+            asked,
+            Some("<a>"),
+        ),
+        ("{% set add_generation_prompt = true %}", asked, None),
+        ("{% set add_generation_prompt = add_generation_prompt | default(true, true) %}", asked, None),
+        ("{% set word = messages[0].role %}", asked, None),
+        ("{% if messages | length > 1 %}{% set word = 'w' %}{% endif %}", asked, None),
+        ("{% set messages = messages[1:] %}", asked, Some("<a>")),
+        ("{% set messages = messages | list %}", asked, None),
+        ("{% for m in messages %}{{ m.role }}{% endfor %}", asked, None),
+        ("{{ add_generation_prompt }}", asked, None),
+        ("", "{% if add_generation_prompt %}<a>{% else %}<e>{% endif %}", None),
+        ("", "{% if add_generation_prompt and messages[-1].role == 'user' %}<a>{% endif %}", None),
+        ("{% set ns = namespace(x='') %}", "{% if add_generation_prompt %}{{ ns.x }}{% endif %}", None),
+    ] {
+        let rendering = render(&format!("{before}{messages}{behind}")).unwrap_or_else(|f| panic(&f));
+        assert_eq!(rendering.prompt.as_deref(), prompt, "{before} {behind}");
+    }
+}
+
+#[test]
 fn bombs_end_in_milliseconds() {
     let growing = "{% set ns = namespace(s='aaaaaaaaaa', l=[0], n=9) %}{% for i in range(90000) %}GROW{% endfor %}";
     for grow in [

@@ -11,6 +11,7 @@ mod needs;
 mod part_loops;
 mod places;
 pub mod plain;
+mod prompt;
 mod reading;
 mod render;
 pub mod template;

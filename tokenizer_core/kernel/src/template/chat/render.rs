@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::continuing::marked;
 use super::developer::{Numbered, as_system, has_role, knows_developer};
-use super::messages::{named_alike, unusual};
+use super::messages::{fields, named_alike, unusual};
 use super::needs::needs;
 use super::part_loops::part_loops;
 use super::places::Places;
 use super::plain::{are_plain, is_objects, not_plain, writes_all};
+use super::prompt::{PromptWriter, behind_messages};
 use super::reading::written;
 use super::template::{Chat, ContentFormat, MessageForm, ProbeResults, Rendering, Sent, Span, Template};
 use super::vllm_form::{self, Form};
@@ -22,7 +23,7 @@ use crate::template::syntax::parser::parse;
 use crate::template::syntax::resolve::resolve;
 use crate::template::values::budget::{Before, Budget};
 use crate::template::values::size::{size, sizes};
-use crate::template::values::text::{self, Builder, GENERATED, Text};
+use crate::template::values::text::{self, Builder, GENERATED, TEMPLATE, Text};
 use crate::template::values::value::{Dict, Items, Value};
 
 /// Characters of a source: four times the longest of forty real templates.
@@ -37,10 +38,12 @@ impl Template {
         }
         let mut body = parse(source)?;
         let (part_loops, written, needs) = (part_loops(&mut body), written(&mut body), needs(&mut body));
+        let behind = behind_messages(&mut body);
         let (scope, slots) = resolve(&mut body)?;
+        let prompt = behind.map(|behind| PromptWriter::new(&mut body, behind));
         let (tells_time, knows_developer) = (source.contains("strftime_now"), knows_developer(source));
         let (source, found) = (source.into(), ProbeResults::default());
-        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, needs, found })
+        Ok(Self { body, scope, slots, source, tells_time, part_loops, knows_developer, written, needs, prompt, found })
     }
 
     /// Render a chat.
@@ -51,6 +54,8 @@ impl Template {
             let writes_all = is_whole && chat.sent == Sent::Raw && writes_all(&runs, places, messages, chat);
             let mut rendering = rendering(text, runs, apart(made.turns), places, made.after);
             rendering.writes_all = writes_all;
+            rendering.roles = made.roles.iter().map(|role| role.as_str().into()).collect();
+            rendering.prompt = made.prompt;
             if let Some(last) = made.last {
                 rendering.cut_behind(last.as_str())?;
             }
@@ -70,6 +75,7 @@ impl Template {
         if chat.sent == Sent::Raw && !are_plain(&sent) {
             return Err(not_plain());
         }
+        let roles = sent.iter().map(role).collect();
         let calls = if chat.form == MessageForm::Sent { Vec::new() } else { vllm_form::arguments(&sent) };
         // Behind the texts of calls, in which some values stand.
         let mut places = read;
@@ -123,7 +129,8 @@ impl Template {
         })?;
         let after = after.without(given - run.budget.left());
         let turns = std::mem::take(&mut run.turns);
-        finish(Made { text, turns, last: last_text, after }, &places, &messages.values)
+        let prompt = self.prompt.as_ref().and_then(|prompt| prompt.write(&mut run, &self.body));
+        finish(Made { text, turns, last: last_text, after, roles, prompt }, &places, &messages.values)
     }
 }
 
@@ -160,6 +167,18 @@ pub(super) struct Made<'t> {
     pub last: Option<Text<'t>>,
     /// For the next chat of the same request.
     pub after: Before,
+    /// The roles of the messages.
+    pub roles: Vec<Text<'t>>,
+    /// The generation prompt that stands behind any messages.
+    pub prompt: Option<String>,
+}
+
+/// The role of a message.
+fn role<'t>(message: &Value<'t>) -> Text<'t> {
+    match fields(message).and_then(|fields| fields.get_str("role")) {
+        Some(Value::Str(role)) => role.clone(),
+        _ => Text::Plain("", TEMPLATE),
+    }
 }
 
 /// Of several with one name the last counts.
@@ -230,7 +249,7 @@ fn rendering(text: String, runs: Vec<text::Run>, turns: Vec<Turn>, places: &Plac
         }
         start = end;
     }
-    Rendering { text, spans, generated, turns, writes_all: false, after }
+    Rendering { text, spans, generated, turns, after, ..Rendering::default() }
 }
 
 /// Return the text of each message, in order and disjoint; of turns within one another, the inner takes from the outer.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use once_cell::race::OnceNonZeroUsize;
 
 use super::part_loops::PartLoops;
+use super::prompt::PromptWriter;
 use crate::template::run::state::Turn;
 use crate::template::syntax::ast::{Scope, Stmt};
 use crate::template::values::budget::Before;
@@ -71,6 +72,8 @@ pub struct Template {
     pub written: Vec<String>,
     /// The variables that it takes for granted.
     pub needs: Vec<String>,
+    /// The statements that write the same generation prompt behind any messages, if the template surely has one.
+    pub(super) prompt: Option<PromptWriter>,
     pub(super) found: ProbeResults,
 }
 
@@ -112,7 +115,7 @@ pub struct Span {
 }
 
 /// A rendered chat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendering {
     /// The text that the model is given.
     pub text: String,
@@ -123,6 +126,11 @@ pub struct Rendering {
     /// The text of each message, in order: the part that a loop wrote while it was at the message, without the parts
     /// that a loop within that wrote at another.
     pub turns: Vec<Turn>,
+    /// The role of each message; empty if it is no text.
+    pub roles: Vec<Box<str>>,
+    /// The generation prompt of the template, if it is surely the same behind any messages and written only if asked
+    /// for.
+    pub prompt: Option<String>,
     /// True if every message, tools and documents surely left a trace; not looked for where the service checked them.
     pub writes_all: bool,
     /// For the next chat of the same request.

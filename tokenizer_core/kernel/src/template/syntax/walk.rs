@@ -143,6 +143,20 @@ impl Stmt {
         }
     }
 
+    /// The names that this statement itself writes, each with the value that it is given by an assignment.
+    pub fn targets(&mut self, visit: &mut dyn FnMut(&str, Option<&Expr>)) {
+        match &mut self.kind {
+            StmtKind::Set(Target::Name(name), value) => return visit(&name.name, Some(value)),
+            StmtKind::Macro(made) => visit(&made.0.name, None),
+            _ => {}
+        }
+        self.parts(&mut |part| match part {
+            StmtPart::Target(target) => target.names(&mut |name| visit(&name.name, None)),
+            StmtPart::Params(params) => params.iter().for_each(|name| visit(&name.name, None)),
+            StmtPart::Expr(_) | StmtPart::Body(_) => {}
+        });
+    }
+
     /// The expressions right in this statement.
     pub fn exprs(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         self.parts(&mut |part| {
