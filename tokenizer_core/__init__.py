@@ -9,7 +9,16 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, MAX_NBEST, VERSION, Responder, core_count, count_json
+from tokenizer_core._kernel import (
+    CACHE_BYTES,
+    MAX_CACHE_BYTES,
+    MAX_NBEST,
+    VERSION,
+    Responder,
+    SegmentCache,
+    core_count,
+    count_json,
+)
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
@@ -210,6 +219,7 @@ __all__ = [
     "Row",
     "RowTooLong",
     "SamplingOptions",
+    "SegmentCache",
     "Segmentation",
     "SentencePieceBpeSettings",
     "Setting",

@@ -20,7 +20,7 @@ from service.registry.served import ServedTokenizer
 from service.registry.trained_tokenizers import Trained, trained_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings
-from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
+from tokenizer_core import InvalidArtifact, SegmentCache, TokdError, Tokenizer
 
 _log = logging.getLogger("tokd")
 
@@ -41,6 +41,7 @@ class Catalog:
         directory = trained_directory(settings)
         self.additions = Additions(directory / ".tokenizers")
         self._cache_bytes = settings.piece_cache_bytes
+        self.segments = SegmentCache(settings.segment_cache_bytes) if settings.segment_cache_bytes else None
         self._options = IdOptions.of(settings)
         self._trained = Trained(directory, settings.max_trained, settings.piece_cache_bytes, self._options)
         self._watched = None if settings.watch is None else Path(settings.watch)
@@ -163,7 +164,7 @@ class Catalog:
                 manifest = b""
             if found is None or found[0] != manifest:
                 tokenizer = Tokenizer.open(path, cache_bytes=self._cache_bytes)
-                found = manifest, ServedTokenizer(tokenizer, path, options=self._options)
+                found = manifest, ServedTokenizer(tokenizer, path, options=self._options, segments=self.segments)
         kept[path] = found
         return found[1]
 
