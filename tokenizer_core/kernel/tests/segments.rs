@@ -104,24 +104,22 @@ fn segments_are_not_kept_where_more_than_their_text_decides_their_ids() {
 fn the_bound_holds_under_threads_and_a_text_too_large_for_it_is_not_kept() {
     const BYTES: usize = 1 << 18;
     let (pipeline, cache) = (pipeline("", false), SegmentCache::new(BYTES, 256));
+    let segments = Some(cache.of(Owner::new("", "")));
     thread::scope(|scope| {
         for own in 0..4 {
             let (pipeline, cache) = (&pipeline, &cache);
             scope.spawn(move || {
                 for number in 0..500 {
-                    let text = format!("{} {} ", own % 2, number % 300).repeat(60);
-                    let chat = [(text, true), ("<a>".to_owned(), false), ("abc".repeat(BYTES / 3), true)];
-                    let segments = Some(cache.of(Owner::new("", "")));
-                    assert_eq!(ids(pipeline, &chat[..2], true, segments), ids(pipeline, &chat[..2], true, None));
+                    let text = format!("{} {} ", own % 2, number % 300).repeat(100);
+                    let chat = [(text, true), ("<a>".to_owned(), false)];
+                    assert_eq!(ids(pipeline, &chat, true, segments), ids(pipeline, &chat, true, None));
                     assert!(cache.statistics().bytes <= BYTES as u64);
-                    if number % 100 == 0 {
-                        let before = cache.statistics();
-                        ids(pipeline, &chat[1..], true, segments);
-                        assert!(before.bytes > 0);
-                    }
                 }
             });
         }
     });
-    assert!(cache.statistics().hits > 0);
+    let seen = cache.statistics();
+    assert!(seen.hits > 0 && seen.bytes > BYTES as u64 / 2, "{seen:?}");
+    ids(&pipeline, &[("abc".repeat(BYTES / 3), true)], true, segments);
+    assert_eq!(cache.statistics(), seen);
 }
