@@ -31,6 +31,7 @@ WANTED = {
     "encode": (_CL100K, "vocabs/o200k_base.tiktoken", "vocabs/gpt2_vocab.json", "vocabs/gpt2_tokenizer.json"),
     "http": (_CL100K, _ENGLISH),
     "chats": (_CL100K, _ENGLISH, "templates"),
+    "agents": (_CL100K, _ENGLISH, "corpora/code.txt", "templates"),
     "train": (_MIXED, "corpora/zh.txt"),
     "models": (_MIXED, _ENGLISH, "corpora/ja.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),

@@ -100,10 +100,10 @@ class Caller:
                 writer.close()
 
 
-def request(path: str, body: bytes) -> bytes:
+def request(path: str, body: bytes, accept: str = "*/*") -> bytes:
     """Write one request."""
-    head = b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-    return head % (path.encode("ascii"), len(body)) + body
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: {accept}\r\ncontent-type: application/json\r\n"
+    return b"%bcontent-length: %d\r\n\r\n" % (head.encode("ascii"), len(body)) + body
 
 
 def write_bodies(path: Path, bodies: Iterable[object]) -> Path:

@@ -120,7 +120,9 @@ def create_app(settings: Settings | None = None) -> App:
     hot_reload = HotReload(current, settings)
     registry = hot_reload.open(settings)
     engines = Engines(settings)
-    metrics = Metrics(registry.loaded, current.tokenizers, current.trained, by_key=settings.metrics_by_key)
+    metrics = Metrics(
+        registry.loaded, current.tokenizers, current.trained, hot_reload.segments, by_key=settings.metrics_by_key
+    )
     metrics.note_engine_literals(engines.engine_literals)
     limits = Limits(settings, metrics.note_wait)
     guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)

@@ -31,7 +31,7 @@ from service.registry.trained_tokenizers import Trained
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 from service.state import CurrentState
-from tokenizer_core import InvalidArtifact, TokdError, Tokenizer
+from tokenizer_core import InvalidArtifact, SegmentCache, TokdError, Tokenizer
 
 RELOADED = (
     "artifacts",
@@ -63,6 +63,7 @@ class HotReload:
     def __init__(self, current: CurrentState, settings: Settings) -> None:
         self.directory = TokenizersDirectory(settings)
         self._current, self._cache_bytes, self._options = current, settings.piece_cache_bytes, IdOptions.of(settings)
+        self.segments = SegmentCache(settings.segment_cache_bytes) if settings.segment_cache_bytes else None
         self._trained = Trained(self.directory.path, settings.max_trained, self._cache_bytes, self._options)
         self._opened: _Opened = {}
         self._seen: object = None
@@ -147,7 +148,7 @@ class HotReload:
                 manifest = b""
             if found is None or found[0] != manifest:
                 tokenizer = Tokenizer.open(now, cache_bytes=self._cache_bytes)
-                found = manifest, ServedTokenizer(tokenizer, path, options=self._options)
+                found = manifest, ServedTokenizer(tokenizer, path, options=self._options, segments=self.segments)
         kept[path] = found
         return found[1]
 

@@ -125,7 +125,7 @@ def ask_kernel(plain: Plain, body: bytes, entry: LogEntry, note_failure: Callabl
         answer: Answer | None = entry.known
         return answer
     try:
-        entry.known = answer = plain.answer(body, may_take_long=False)
+        entry.known = answer = plain.answer(body, may_take_long=False, key=entry.key)
         entry.tried = "in vain"
     except StepsSpent:
         entry.tried, answer = "takes long", None

@@ -192,6 +192,12 @@ class Settings:
         least=0,
         most=MAX_CACHE_BYTES,
     )
+    segment_cache_bytes: int = setting(
+        64 << 20,
+        "bytes of ids that each process keeps for the next turn of a chat, by text between added tokens; 0 for none",
+        least=0,
+        most=MAX_CACHE_BYTES,
+    )
     inline_bytes: int = setting(
         128 << 10, "bodies up to this size are handled at once, larger ones in a thread", least=0
     )

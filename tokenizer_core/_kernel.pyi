@@ -470,6 +470,20 @@ class Responder:
         """
 
 @final
+class SegmentCache:
+    """The ids of texts between added tokens, shared by the tokenizers of a process.
+
+    Args:
+        bytes: the most that all entries take.
+        shortest: bytes of the shortest text that is kept; by default what pays.
+    """
+
+    def __new__(cls, bytes: int, *, shortest: int = ...) -> SegmentCache: ...
+    @property
+    def statistics(self) -> tuple[int, int, int]:
+        """The bytes of all entries, and how many segments were found and were not."""
+
+@final
 class ChatResponder:
     """Answer the plain JSON requests of hot routes that hold one chat, from the bytes of a body to those of an answer.
 
@@ -479,6 +493,7 @@ class ChatResponder:
             begins, up to a comma; ``None`` if there is none.
         specials: the literals of special tokens by their names, such as ``bos_token``.
         reserved: names that no variable of a template may have.
+        segments: where the ids of segments are kept; by default nowhere.
     """
 
     def __new__(
@@ -489,6 +504,7 @@ class ChatResponder:
         *,
         specials: list[tuple[str, str]],
         reserved: list[str],
+        segments: SegmentCache | None = None,
     ) -> ChatResponder: ...
     def answer(
         self,

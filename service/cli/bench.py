@@ -27,6 +27,7 @@ CHECKOUT = {
     "engines": "send random requests to tokd and to vLLM, and print what differs",
     "cluster": "train over a Ray cluster of this machine beside threads of one process, to equal bytes",
     "chats": "chats to ids beside transformers, and over HTTP, ids proven equal",
+    "agents": "turns of agents whose whole conversation is sent again, beside transformers and vLLM, ids proven equal",
     "families": "encode other models than byte-level BPE beside tokenizers and kitoken, ids proven equal",
 }
 """The benchmarks that need other programs, which they install into an environment of their own."""

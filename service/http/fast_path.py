@@ -40,8 +40,8 @@ class Plain(ABC):
         return self
 
     @abstractmethod
-    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
-        """Answer a body, or return ``None``; what may take long is answered only if it may.
+    def answer(self, body: bytes, *, may_take_long: bool, key: str = "") -> Answer | None:
+        """Answer a body of the caller with a key, or return ``None``; what may take long is answered only if it may.
 
         Raises:
             LeftToThread: a body may take long which may not.
@@ -63,18 +63,18 @@ class PlainRequests(Plain):
         self._registry = registry
         self._most = min(settings.max_items, _MAX_VALUES)
 
-    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+    def answer(self, body: bytes, *, may_take_long: bool, key: str = "") -> Answer | None:
         """Answer a body; see ``Plain``."""
         registry = self._registry()
         loaded, reference = registry.default, None
-        given = self._ask(loaded, body, None, may_take_long)
+        given = self._ask(loaded, body, None, may_take_long, key)
         if isinstance(given, str):
             reference = given
             try:
                 loaded = self._find(registry, reference)
             except (ServiceError, Unopened):
                 return None
-            given = self._ask(loaded, body, reference, may_take_long)
+            given = self._ask(loaded, body, reference, may_take_long, key)
         if given is None or isinstance(given, str):
             if not may_take_long and (loaded.takes_long(len(body)) or self._has_many(body)):
                 raise LeftToThread
@@ -92,7 +92,7 @@ class PlainRequests(Plain):
         return loaded.headers
 
     @abstractmethod
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, key: str) -> Given:
         """Ask the kernel, for one kind of request."""
 
     def _most_items(self, may_take_long: bool) -> int:
@@ -113,7 +113,7 @@ class PlainTexts(PlainRequests):
         self._route: Literal["encode", "count", "offsets"] = route
         self._threads, self._max_ids = threads, settings.max_ids
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, _: str) -> Given:
         if loaded.takes_long(len(body)) and not may_take_long:
             return None
         # A text takes three bytes of a body at least; so many frames are counted before they are made.
@@ -130,7 +130,7 @@ class PlainIds(PlainRequests):
         super().__init__(registry, settings)
         self._max_ids = settings.max_ids
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, _: str) -> Given:
         most = self._most_items(may_take_long)
         return loaded.responder.answer_ids(
             body, reference, max_ids=self._max_ids, max_rows=most, max_values=_MAX_VALUES

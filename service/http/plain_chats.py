@@ -31,7 +31,7 @@ class Chats:
         self._literals = settings.chat_literals
 
     def options(
-        self, loaded: ServedTokenizer, body: bytes, model: str | None, may_take_long: bool
+        self, loaded: ServedTokenizer, body: bytes, model: str | None, may_take_long: bool, key: str
     ) -> ChatAnswerOptions | None:
         """Return the options of a question, if it may be asked; a body that is refused whatever it holds is refused."""
         literals, length = self._literals, loaded.max_model_len
@@ -44,6 +44,7 @@ class Chats:
         refuse_many_values(body)
         return {
             "content_format": self._content_format,
+            "key": key,
             "literals": cast(Literal["text", "parse"], literals),
             "max_items": self._most_items,
             "max_model_len": length,
@@ -51,10 +52,16 @@ class Chats:
         }
 
     def ask(
-        self, route: ChatRoute, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool
+        self,
+        route: ChatRoute,
+        loaded: ServedTokenizer,
+        body: bytes,
+        reference: str | None,
+        may_take_long: bool,
+        key: str,
     ) -> Given:
         """Ask for a whole answer."""
-        options = self.options(loaded, body, reference, may_take_long)
+        options = self.options(loaded, body, reference, may_take_long, key)
         return options and loaded.chats.answer(route, body, reference, **options)
 
 
@@ -68,11 +75,11 @@ class PlainTextsOrChats(PlainTexts):
         self._chats = Chats(settings)
         self._chat_route: ChatRoute = route
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
-        given = super()._ask(loaded, body, reference, may_take_long)
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, key: str) -> Given:
+        given = super()._ask(loaded, body, reference, may_take_long, key)
         if given is not None:
             return given
-        return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long)
+        return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long, key)
 
     def _has_many(self, body: bytes) -> bool:
         return _MESSAGES not in body and super()._has_many(body)
@@ -88,8 +95,8 @@ class PlainTokenize(PlainRequests):
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.of_model(reference)
 
-    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool) -> Given:
-        return self._chats.ask("tokenize", loaded, body, reference, may_take_long)
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, key: str) -> Given:
+        return self._chats.ask("tokenize", loaded, body, reference, may_take_long, key)
 
     def _has_many(self, _: bytes) -> bool:
         return False

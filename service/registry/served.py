@@ -9,7 +9,7 @@ from typing import Any
 
 from service.registry.fingerprint import DEFAULTS, HEADER, IdOptions, Literals
 from service.request_log import Trace
-from tokenizer_core import ChatAnswers, Explainer, Responder, Tokenizer
+from tokenizer_core import ChatAnswers, Explainer, Responder, SegmentCache, Tokenizer
 
 OWN_EXPRESSION_BYTES = 2 << 10
 """Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes
@@ -29,6 +29,8 @@ class ServedTokenizer:
     """True if a job trained the tokenizer, so a caller chose its expressions."""
     options: IdOptions = DEFAULTS
     """The options that decide ids beside the tokenizer."""
+    segments: SegmentCache | None = None
+    """Where the ids of segments of chats are kept."""
     name: str = field(init=False)
     hash: str = field(init=False)
     template: str | None = field(init=False)
@@ -68,7 +70,7 @@ class ServedTokenizer:
         object.__setattr__(self, "responder", Responder(self.tokenizer, self.head))
         length = self.tokenizer.settings.model_length
         object.__setattr__(self, "max_model_len", UNKNOWN_LENGTH if length is None else length)
-        chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head)
+        chats = ChatAnswers(self.tokenizer, self.tokenizer.settings, self.head, self.segments)
         object.__setattr__(self, "chats", chats)
         config, pair = self.tokenizer.config, self.tokenizer.settings.pair_template
         single = len(config.prefix_ids) + len(config.suffix_ids)

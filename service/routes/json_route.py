@@ -85,23 +85,23 @@ class Handler(NamedTuple):
     is_heavy: bool = False
     plain: Plain | None = None
 
-    def answer_plain(self, body: bytes, fail: NoteFailure) -> Answer | None:
+    def answer_plain(self, body: bytes, fail: NoteFailure, key: str) -> Answer | None:
         """Answer a body that is plain; ``None`` for others, and where the kernel has a bug, which is noted."""
         try:
-            return None if self.plain is None else self.plain.answer(body, may_take_long=True)
+            return None if self.plain is None else self.plain.answer(body, may_take_long=True, key=key)
         except InternalError as error:
             fail(error)
             return None
 
-    def work(self, chunks: list[bytes], fail: NoteFailure) -> Answer:
+    def work(self, chunks: list[bytes], fail: NoteFailure, key: str = "") -> Answer:
         """Answer a large body."""
         body = b"".join(chunks)
-        answer = self.answer_plain(body, fail)
+        answer = self.answer_plain(body, fail, key)
         return self.answer(self.parse(body)) if answer is None else answer
 
-    def work_heavy(self, body: bytes, request: RequestBody, fail: NoteFailure) -> Answer:
+    def work_heavy(self, body: bytes, request: RequestBody, fail: NoteFailure, key: str) -> Answer:
         """Answer a small body that asks for much."""
-        return self.answer_plain(body, fail) or self.answer(request)
+        return self.answer_plain(body, fail, key) or self.answer(request)
 
 
 Negotiate = Callable[[Headers], Handler | None]
@@ -239,7 +239,7 @@ class JsonRoute(APIRoute):
 
     async def _answer_large(self, handler: Handler, chunks: list[bytes], log_entry: LogEntry) -> Answer:
         work = self._counted(handler.work, log_entry)
-        return await self.limits.in_thread(work, chunks, self.fail, until=log_entry.until)
+        return await self.limits.in_thread(work, chunks, self.fail, log_entry.key, until=log_entry.until)
 
     async def _answer_small(self, handler: Handler, body: bytes, log_entry: LogEntry) -> Answer:
         limits = self.limits
@@ -257,7 +257,7 @@ class JsonRoute(APIRoute):
         if self._is_heavy(request, len(body)):
             limits.take_work(HEAVY_BYTES * request.weight(), log_entry)
             work_heavy = self._counted(handler.work_heavy, log_entry)
-            return await limits.in_thread(work_heavy, body, request, self.fail, until=log_entry.until)
+            return await limits.in_thread(work_heavy, body, request, self.fail, log_entry.key, until=log_entry.until)
         return handler.answer(request)
 
     def _is_heavy(self, request: RequestBody, size: int) -> bool:

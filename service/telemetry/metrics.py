@@ -22,7 +22,7 @@ from service.admission.limits import Limits
 from service.registry.served import ServedTokenizer
 from service.request_log import LogEntry
 from service.telemetry.usage import Usage
-from tokenizer_core import VERSION, Tokenizer
+from tokenizer_core import VERSION, SegmentCache, Tokenizer
 
 _log = logging.getLogger("tokd")
 
@@ -76,6 +76,7 @@ class Metrics:
         at_start: the tokenizers that are loaded at the start.
         loaded: returns those that are loaded, each with its label.
         trained: returns the trained tokenizers that are open.
+        segments: where the ids of segments of chats are kept.
         by_key: also count by the names of keys.
     """
 
@@ -84,6 +85,7 @@ class Metrics:
         at_start: Collection[ServedTokenizer],
         loaded: Callable[[], Iterable[tuple[str, Tokenizer]]] = tuple,
         trained: Callable[[], Iterable[Tokenizer]] = tuple,
+        segments: SegmentCache | None = None,
         *,
         by_key: bool = False,
     ) -> None:
@@ -135,6 +137,15 @@ class Metrics:
         _show_vocabularies(at_start, registry)
         _show_build(registry)
         self._piece_caches = _PieceCaches(loaded, trained, registry)
+        self._segments = segments
+        self._seen_segments: tuple[int, ...] = 0, 0
+        self._segment_bytes = level("tokd_segment_cache_bytes", "Bytes of the segment cache.")
+        self._segments_found = Counter(
+            "tokd_segment_cache_segments",
+            "Texts between added tokens that were looked up in the segment cache, and were there or not.",
+            ("event",),
+            registry=registry,
+        )
         if self._directory is None:
             ProcessCollector(registry=registry)
         self._tallies: dict[tuple[str, int, str], _Tally] = {}
@@ -205,6 +216,12 @@ class Metrics:
         Those of the piece caches are of this process now, and of every other as of when it last wrote a page.
         """
         self._piece_caches.update()
+        if self._segments is not None:
+            size, *seen = self._segments.statistics
+            self._segment_bytes.set(size)
+            for event, was, count in zip(("found", "missed"), self._seen_segments, seen, strict=True):
+                self._segments_found.labels(event).inc(count - was)
+            self._seen_segments = tuple(seen)
         return self._page_of_processes() + _page_of_jobs(jobs)
 
     def _page_of_processes(self) -> bytes:

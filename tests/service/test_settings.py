@@ -77,6 +77,7 @@ OTHER = {
     "max_ids": 6,
     "inline_bytes": 10,
     "piece_cache_bytes": 13_000,
+    "segment_cache_bytes": 14_000,
     "body_seconds": 11,
     "check_uploads": True,
     "upload_seconds": 12,

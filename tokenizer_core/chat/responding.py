@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core._kernel import ChatResponder, ChatTemplate, Codec
+from tokenizer_core._kernel import ChatResponder, ChatTemplate, Codec, SegmentCache
 from tokenizer_core.chat.rendering import RESERVED, StepsSpent, template_of
 from tokenizer_core.chat.templates import ContentFormat, Now, Template
 from tokenizer_core.chat.token_variables import special_tokens
@@ -25,6 +25,7 @@ class ChatAnswerOptions(TypedDict):
 
     Attributes:
         content_format: the form of content for the template.
+        key: the name of the caller's key; what is kept of one's segments no other finds.
         literals: what the literal of a special token in a caller's text is, if the request does not say.
         max_items: the most messages.
         max_model_len: how many ids the model takes.
@@ -32,6 +33,7 @@ class ChatAnswerOptions(TypedDict):
     """
 
     content_format: ContentFormat
+    key: str
     literals: Literal["text", "parse"]
     max_items: int
     max_model_len: int
@@ -44,15 +46,17 @@ class ChatAnswers:
     Args:
         tokenizer: encodes, with the templates and special tokens of ``settings``.
         head: how every answer of a native route begins: the brace and the first fields, each with a comma after it.
+        segments: where the ids of segments are kept; by default nowhere.
     """
 
-    def __init__(self, tokenizer: Codec, settings: Settings, head: bytes) -> None:
+    def __init__(self, tokenizer: Codec, settings: Settings, head: bytes, segments: SegmentCache | None = None) -> None:
         templates = [_template(settings, has_tools=has_tools) for has_tools in (False, True)]
         self._responder = ChatResponder(
             tokenizer,
             *(_source(template, head) for template in templates),
             specials=list(special_tokens(settings).items()),
             reserved=list(RESERVED),
+            segments=segments,
         )
         self._clock = next((each for each in templates if each is not None and each.tells_time), None)
 

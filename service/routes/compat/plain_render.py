@@ -50,24 +50,22 @@ class PlainRender(Plain):
         named._sent_id = sent
         return named
 
-    def answer(self, body: bytes, *, may_take_long: bool) -> Answer | None:
+    def answer(self, body: bytes, *, may_take_long: bool, key: str = "") -> Answer | None:
         """Answer a body; see ``Plain``."""
         try:
-            return self._answer(body, may_take_long)
+            return self._answer(body, may_take_long, key)
         except (ServiceError, Unopened):
             # The model finds the same, and says it.
             return None
 
-    def _answer(self, body: bytes, may_take_long: bool) -> Answer | None:
-        if b'"documents"' in body:
-            return None
+    def _answer(self, body: bytes, may_take_long: bool, key: str) -> Answer | None:
         state = self._current.state
         loaded, model = state.registry.default, None
-        options = self._chats.options(loaded, body, model, may_take_long)
+        options = self._chats.options(loaded, body, model, may_take_long, key)
         given = options and loaded.chats.render(body, model, **options)
         if isinstance(given, str):
             loaded, model = state.registry.of_model(given), given
-            options = self._chats.options(loaded, body, model, may_take_long)
+            options = self._chats.options(loaded, body, model, may_take_long, key)
             given = options and loaded.chats.render(body, model, **options)
         if given is None or isinstance(given, str):
             return None

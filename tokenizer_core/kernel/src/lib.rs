@@ -4,7 +4,7 @@
 //! literals (in a chat, `provenance` keeps the caller from writing any), `normalize` rewrites the text between them,
 //! and `pretokenize` cuts it into pieces. `block` looks up many of them at once in a `piece_cache`, a [`model`] turns
 //! the missed ones into ids, and an `output` takes the ids. [`encode`] drives all of this with the `scratch` of a call,
-//! [`batch`] for many texts.
+//! [`batch`] for many texts. What it made of a long text between two added tokens a `segment_cache` may keep.
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
 //! `template` renders chats and knows who wrote every byte. `block_hashes` names ids as the caches of engines do.
@@ -36,6 +36,7 @@ mod provenance;
 pub mod regex;
 pub mod requests;
 pub mod scratch;
+pub mod segment_cache;
 pub mod shards;
 pub mod simd;
 pub mod template;

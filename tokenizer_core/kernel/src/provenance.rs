@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
 use crate::output::Stretch;
 use crate::regex::StepBudget;
+use crate::segment_cache::Segments;
 
 /// The state of one encoding call: the meaning of literals, and their remaining budget.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct EncodeContext<'c> {
     pub guard: Option<Guard<'c>>,
     /// The steps that expressions may still take.
     pub steps: StepBudget,
+    /// The segments that are kept, for a caller who may find them.
+    pub segments: Option<Segments<'c>>,
 }
 
 /// The caller's bytes in a rendered chat.
@@ -35,12 +38,12 @@ pub struct Guard<'c> {
 impl<'c> EncodeContext<'c> {
     /// A text by one author.
     pub fn plain(policy: SpecialPolicy, threads: usize, steps: StepBudget) -> Self {
-        Self { policy, threads, guard: None, steps }
+        Self { policy, threads, guard: None, steps, segments: None }
     }
 
     /// A rendered chat.
     pub fn guarded(guard: Guard<'c>, steps: StepBudget) -> Self {
-        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps }
+        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps, segments: None }
     }
 
     /// The literals that were refused, in order.

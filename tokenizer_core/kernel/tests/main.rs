@@ -19,6 +19,7 @@ mod piece_cache;
 mod safe_split;
 mod scanners;
 mod scanning;
+mod segments;
 mod split_table;
 mod stages;
 #[cfg(target_os = "linux")]

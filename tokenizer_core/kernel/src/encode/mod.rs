@@ -12,11 +12,12 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use self::spaces::{Spaced, Start};
 use self::summed::rules_of;
 use self::words::words_of;
-use crate::added_tokens::{AddedTokens, SpecialPolicy};
+use crate::added_tokens::{AddedTokens, Pass, SpecialPolicy};
 use crate::block::PIECES;
 use crate::config::{Config, ModelConfig};
 use crate::decode::{AnyDecoder, TextStream, TokenBytes};
@@ -31,6 +32,7 @@ use crate::pretokenize::Pretokenizer;
 use crate::provenance::{EncodeContext, Guard};
 use crate::regex::{BASE_STEPS, StepBudget};
 use crate::scratch::{Scratch, ScratchPool};
+use crate::segment_cache::Segments;
 use crate::simd::level::SimdLevel;
 use crate::simd::prefetch::prefetch_bytes;
 use crate::vocabulary::token_table::TokenTable;
@@ -78,7 +80,14 @@ pub struct Pipeline {
     /// Steps that the expressions may take for any text, however short.
     expression_steps: u64,
     scratch: ScratchPool,
+    /// Unlike that of any other pipeline of the process.
+    number: u64,
+    /// True if the ids of a text between two added tokens depend on that text alone, and on whether it comes first.
+    /// Tokens that are looked for in normalized text depend on who wrote it, and expressions share one budget of steps.
+    keeps_segments: bool,
 }
+
+static PIPELINES: AtomicU64 = AtomicU64::new(0);
 
 impl Pipeline {
     /// Compile a pipeline. `cache_bytes` bounds the piece cache of each thread that encodes at the same time.
@@ -131,14 +140,17 @@ impl Pipeline {
             AnyModel::CharBpe(_) => Some(TokenBytes::new(&char_bpe::with_bytes(&entries)?, &[])?),
             _ => None,
         };
+        let added_tokens = AddedTokens::new(&config.added_tokens, &normalizer)?;
         Ok(Self {
+            number: PIPELINES.fetch_add(1, Relaxed),
+            keeps_segments: added_tokens.is_empty(Pass::Normalized, SpecialPolicy::Parse) && !config.has_expressions(),
             tokens,
             stands_for,
             model,
             decoder: AnyDecoder::new(&config.decoder)?,
             level,
             missing_bytes,
-            added_tokens: AddedTokens::new(&config.added_tokens, &normalizer)?,
+            added_tokens,
             normalizer,
             pretokenizer: match config.model {
                 ModelConfig::ByteBpe => Pretokenizer::on_level(&pretokenizer, level)?,
@@ -273,6 +285,26 @@ impl Pipeline {
         let mut context = EncodeContext::guarded(Guard::new(caller), self.steps());
         self.scratch.with(|scratch| self.encode_as(text, &mut context, add_special_tokens, scratch, sink))?;
         Ok(context.refused())
+    }
+
+    /// Give `sink` the ids of a rendered chat as [`Self::encode_chat`] does, or without `caller` those of one in which
+    /// every literal is its token. What is kept of its segments is taken, and the rest is kept.
+    ///
+    /// # Errors
+    /// As [`Self::encode_chat`].
+    pub fn encode_rendered(
+        &self,
+        text: &str,
+        caller: Option<&[Range<usize>]>,
+        segments: Option<Segments<'_>>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let mut context = match caller {
+            Some(caller) => EncodeContext::guarded(Guard::new(caller), self.steps()),
+            None => EncodeContext::plain(SpecialPolicy::Parse, 1, self.steps()),
+        };
+        context.segments = segments;
+        self.scratch.with(|scratch| self.encode_as(text, &mut context, false, scratch, sink))
     }
 
     fn encode_as(

@@ -2,6 +2,7 @@
 
 use super::{Pipeline, shift};
 use crate::added_tokens::{Pass, Segment};
+use crate::capacity::for_ids;
 use crate::error::Result;
 use crate::output::{Sink, Stretch};
 use crate::provenance::EncodeContext;
@@ -17,7 +18,7 @@ impl Pipeline {
         sink: &mut impl Sink,
     ) -> Result<()> {
         if !self.added_tokens.may_be_in(text, Pass::Raw, context.policy) {
-            return self.encode_raw_segment(text, 0, context, scratch, sink);
+            return self.encode_kept_segment(text, 0, context, scratch, sink);
         }
         let mut segments = Vec::new();
         match &mut context.guard {
@@ -27,10 +28,31 @@ impl Pipeline {
         for Segment { bytes, id } in segments {
             match id {
                 Some(id) => sink.added(id, bytes),
-                None => self.encode_raw_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
+                None => self.encode_kept_segment(&text[bytes.clone()], bytes.start, context, scratch, sink)?,
             }
         }
         Ok(())
+    }
+
+    /// Text between the added tokens of the first pass, whose ids may be kept.
+    fn encode_kept_segment(
+        &self,
+        text: &str,
+        start: usize,
+        context: &mut EncodeContext<'_>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        if let Some(segments) = context.segments.filter(|_| self.keeps_segments) {
+            let encode = || {
+                let mut ids = for_ids(text.len());
+                self.encode_raw_segment(text, start, context, scratch, &mut ids).map(|()| ids)
+            };
+            if let Some(ids) = segments.ids(self.number, text, start == 0, encode) {
+                return ids.map(|ids| sink.pieces(&ids));
+            }
+        }
+        self.encode_raw_segment(text, start, context, scratch, sink)
     }
 
     /// Text between the added tokens of the first pass: normalize it and look for those of the second.

@@ -12,6 +12,7 @@ use super::responder::{Outcome, other_tokenizer, outcome};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
 use crate::requests::{Answer, ChatOptions, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
+use crate::segment_cache::{SHORTEST, SegmentCache, SegmentStatistics};
 
 /// A template and the beginning of its answers.
 type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
@@ -23,6 +24,26 @@ pub struct PyChatResponder {
     without_tools: Source,
     with_tools: Source,
     settings: ChatSettings,
+    segments: Option<Py<PySegmentCache>>,
+}
+
+/// See `_kernel.pyi`.
+#[pyclass(name = "SegmentCache", module = "tokenizer_core._kernel", frozen)]
+pub struct PySegmentCache(SegmentCache);
+
+#[pymethods]
+impl PySegmentCache {
+    #[new]
+    #[pyo3(signature = (bytes, *, shortest=SHORTEST))]
+    fn new(bytes: usize, shortest: usize) -> Self {
+        Self(SegmentCache::new(bytes, shortest))
+    }
+
+    #[getter]
+    fn statistics(&self) -> (u64, u64, u64) {
+        let SegmentStatistics { bytes, hits, misses } = self.0.statistics();
+        (bytes, hits, misses)
+    }
 }
 
 /// See `tokenizer_core.chat.responding.ChatAnswerOptions`.
@@ -30,6 +51,7 @@ pub struct PyChatResponder {
 #[pyo3(from_item_all)]
 struct Options {
     content_format: String,
+    key: String,
     literals: String,
     max_items: usize,
     max_model_len: usize,
@@ -39,16 +61,17 @@ struct Options {
 #[pymethods]
 impl PyChatResponder {
     #[new]
-    #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved))]
+    #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved, segments=None))]
     fn new(
         tokenizer: &PyCodec,
         without_tools: Source,
         with_tools: Source,
         specials: Vec<(String, String)>,
         reserved: Vec<String>,
+        segments: Option<Py<PySegmentCache>>,
     ) -> PyResult<Self> {
         let settings = ChatSettings { specials, reserved };
-        Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), without_tools, with_tools, settings })
+        Ok(Self { pipeline: Arc::clone(tokenizer.pipeline()?), without_tools, with_tools, settings, segments })
     }
 
     fn answer(
@@ -104,6 +127,8 @@ impl PyChatResponder {
             max_items: given.max_items,
             most: given.most,
             max_model_len: given.max_model_len,
+            key: &given.key,
+            segments: self.segments.as_ref().map(|segments| &segments.get().0),
         };
         let work = || {
             let Some(request) = ChatRequest::read(body, route, &options) else {

@@ -59,6 +59,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<codec::PyCodec>()?;
     module.add_class::<responder::PyResponder>()?;
     module.add_class::<chat_responder::PyChatResponder>()?;
+    module.add_class::<chat_responder::PySegmentCache>()?;
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<rendering::PyRendering>()?;

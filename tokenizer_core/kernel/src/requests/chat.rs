@@ -4,13 +4,12 @@ use super::Answer;
 use super::answer::write_field;
 use super::text::{ReturnField, read_fields};
 use super::vllm_variables::VllmVariables;
-use crate::added_tokens::SpecialPolicy;
 use crate::capacity::for_ids;
-use crate::encode::{EncodeOptions, Pipeline};
+use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
 use crate::json::scan::{Scanner, Seen};
-use crate::output::Sink;
 use crate::output::count::Count;
+use crate::segment_cache::{Owner, SegmentCache};
 use crate::template::plain::{Plain, is_empty, not_plain};
 use crate::template::{Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Sent, Template};
 
@@ -39,6 +38,8 @@ pub struct ChatRequest<'a> {
     variables: VllmVariables<'a>,
     /// Members that are not read here, each with a comma behind it.
     rest: String,
+    /// The JSON of `cache_salt`: callers with other salts share nothing.
+    salt: &'a str,
 }
 
 /// A template, and the beginning of answers about chats that it renders.
@@ -72,7 +73,7 @@ pub struct ChatSettings {
 
 /// The settings of a server about chats.
 #[derive(Debug, Clone, Copy)]
-pub struct ChatOptions {
+pub struct ChatOptions<'o> {
     /// The form of content for the template.
     pub content_format: ContentFormat,
     /// True if the literals of special tokens in the caller's text are the tokens, unless the request says otherwise.
@@ -83,11 +84,15 @@ pub struct ChatOptions {
     pub most: Option<u64>,
     /// The number of ids that the model takes.
     pub max_model_len: usize,
+    /// The name of the caller's key.
+    pub key: &'o str,
+    /// The segments that are kept, those of all callers.
+    pub segments: Option<&'o SegmentCache>,
 }
 
 impl<'a> ChatRequest<'a> {
     /// Read a body; `None` if the service has to handle it.
-    pub fn read(body: &'a [u8], route: ChatRoute, options: &ChatOptions) -> Option<Self> {
+    pub fn read(body: &'a [u8], route: ChatRoute, options: &ChatOptions<'_>) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
         let is_vllm = matches!(route, ChatRoute::Tokenize | ChatRoute::Render);
         let form = match route {
@@ -110,6 +115,7 @@ impl<'a> ChatRequest<'a> {
             fields: vec![ReturnField::Ids, ReturnField::Count],
             variables: VllmVariables::default(),
             rest: String::new(),
+            salt: "",
         };
         let mut seen = Seen::default();
         scanner.object(|scanner, key| {
@@ -199,12 +205,12 @@ impl<'a> ChatRequest<'a> {
                 self.variables.effort = scanner.plain_string_or_null()?;
                 Some(8)
             }
-            "documents" if renders => {
-                self.chat.documents = scanner.skip_or_null()?;
-                Some(9)
-            }
+            "documents" if renders => None,
             _ if renders => {
                 let value = scanner.skip_any()?;
+                if key == "cache_salt" {
+                    self.salt = value;
+                }
                 self.keep(key, value);
                 Some(UNREAD)
             }
@@ -234,11 +240,11 @@ impl<'a> ChatRequest<'a> {
         pipeline: &Pipeline,
         renderer: Renderer<'_>,
         settings: &ChatSettings,
-        options: &ChatOptions,
+        options: &ChatOptions<'_>,
         clock: &Clock,
     ) -> ChatOutcome {
         match self.rendered(renderer.template, settings, clock) {
-            Ok(plain) => match self.written(&plain, pipeline, renderer.head, options.max_model_len) {
+            Ok(plain) => match self.written(&plain, pipeline, renderer.head, options) {
                 Some(answer) => ChatOutcome::Answered(answer),
                 None => ChatOutcome::Unhandled,
             },
@@ -262,18 +268,20 @@ impl<'a> ChatRequest<'a> {
         template.render_plain(&chat, clock)
     }
 
-    fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], max_model_len: usize) -> Option<Answer> {
-        let Self { route, parses, fields, rest, .. } = self;
+    fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], options: &ChatOptions<'_>) -> Option<Answer> {
+        let Self { route, parses, fields, rest, salt, .. } = self;
+        let caller = (!parses).then_some(plain.caller.as_slice());
+        let segments = options.segments.map(|segments| segments.of(Owner::new(options.key, salt)));
         let mut json = head.to_vec();
         if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
             let mut count = Count::default();
-            encode(pipeline, plain, parses, &mut count)?;
+            pipeline.encode_rendered(&plain.text, caller, segments, &mut count).ok()?;
             write_field("count", &mut json, |json| write_number(count.0, json));
             json.push(b'}');
             return Some(Answer { json, tokens: count.0, rest });
         }
         let mut ids = for_ids(plain.text.len());
-        encode(pipeline, plain, parses, &mut ids)?;
+        pipeline.encode_rendered(&plain.text, caller, segments, &mut ids).ok()?;
         match route {
             ChatRoute::Render => {
                 json.clear();
@@ -284,7 +292,7 @@ impl<'a> ChatRequest<'a> {
                 json.push(b'{');
                 write_field("count", &mut json, |json| write_number(ids.len(), json));
                 json.push(b',');
-                write_field("max_model_len", &mut json, |json| write_number(max_model_len, json));
+                write_field("max_model_len", &mut json, |json| write_number(options.max_model_len, json));
                 json.push(b',');
                 write_field("tokens", &mut json, |json| write_ids(&ids, json));
                 json.extend_from_slice(b",\"token_strs\":null}");
@@ -303,14 +311,6 @@ impl<'a> ChatRequest<'a> {
         }
         Some(Answer { json, tokens: ids.len(), rest })
     }
-}
-
-fn encode(pipeline: &Pipeline, plain: &Plain, parses: bool, sink: &mut impl Sink) -> Option<()> {
-    if parses {
-        let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };
-        return pipeline.encode(&plain.text, options, sink).ok();
-    }
-    pipeline.encode_chat(&plain.text, &plain.caller, false, sink).ok().map(|_| ())
 }
 
 /// The number of a key that is not read here.

@@ -1,9 +1,13 @@
 //! `tojson`: JSON as Python's `json.dumps` writes it, with the origins of strings, keys and numbers.
 
+use simdutf8::basic::from_utf8;
+
 use super::calls::int_of;
 use super::held::Given;
 use super::sequences::sorted_entries;
 use super::state::Run;
+use crate::json::special::plain_run;
+use crate::json::string::write_string;
 use crate::template::syntax::failure::{Failure, Result};
 use crate::template::values::budget::OBJECT;
 use crate::template::values::compare::truth;
@@ -158,33 +162,30 @@ impl<'t> Writer<'_, 't> {
 
     fn string(&mut self, text: &Text<'t>) -> Result<()> {
         // A byte of ASCII may become six, and so may each of the two halves of a character of four.
-        let plain = !text.as_str().bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\'));
-        let most = text.len() * if plain && !self.ensure_ascii { 1 } else { 6 };
+        let is_plain = plain_run(text.as_str().as_bytes()) == text.len();
+        let most = text.len() * if is_plain && !self.ensure_ascii { 1 } else { 6 };
         self.run.budget.charge(most)?;
         self.made.reserve(text.len())?;
         self.literal("\"");
-        let (ensure_ascii, made) = (self.ensure_ascii, &mut self.made);
+        let (ensure_ascii, made, mut json) = (self.ensure_ascii, &mut self.made, Vec::new());
         text.each_run(|part, origin| {
+            json.clear();
+            write_string(part, &mut json);
+            // It is UTF-8, as the part is.
+            let written = from_utf8(&json[1..json.len() - 1]).unwrap_or_default();
+            if !ensure_ascii {
+                made.push(written, origin);
+                return;
+            }
             let mut from = 0;
-            for (at, character) in part.char_indices() {
-                let escaped = match character {
-                    '"' => "\\\"".to_owned(),
-                    '\\' => "\\\\".to_owned(),
-                    '\n' => "\\n".to_owned(),
-                    '\r' => "\\r".to_owned(),
-                    '\t' => "\\t".to_owned(),
-                    '\x08' => "\\b".to_owned(),
-                    '\x0c' => "\\f".to_owned(),
-                    '\0'..='\x1f' => format!("\\u{:04x}", u32::from(character)),
-                    '\x20'..='\x7f' => continue,
-                    _ if !ensure_ascii => continue,
-                    _ => character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-                };
-                made.push(&part[from..at], origin);
-                made.push(&escaped, origin);
+            for (at, character) in written.char_indices().filter(|(_, character)| !character.is_ascii()) {
+                made.push(&written[from..at], origin);
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    made.push(&format!("\\u{unit:04x}"), origin);
+                }
                 from = at + character.len_utf8();
             }
-            made.push(&part[from..], origin);
+            made.push(&written[from..], origin);
         });
         self.literal("\"");
         Ok(())
