@@ -59,8 +59,8 @@ type Merges = Vec<(u32, u32, u32, u64)>;
 #[pyo3(signature = (
     counts, tokens, *, level="bytes", min_frequency=1, max_token_length=None, tie_break="lexicographic_low",
     forbidden=Vec::new(), end_of_word=String::new(), limit_alphabet=None, vocabulary=None, ignore_merges=false,
-    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(), borders=Vec::new(), known=Vec::new(),
-    progress=None
+    prefix=String::new(), score="count", character_coverage=None, required_characters=String::new(),
+    borders=Vec::new(), known=Vec::new(), progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_merges<'py>(

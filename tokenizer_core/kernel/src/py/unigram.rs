@@ -27,7 +27,8 @@ fn give(rounds: &[u8], keep: Option<&Py<PyAny>>, raised: &mut Option<PyErr>) -> 
 #[pyfunction]
 #[pyo3(signature = (
     counts, sizes, *, seed_size=1_000_000, shrinking_factor=0.75, n_sub_iterations=2, max_token_length=16,
-    limit_alphabet=None, character_coverage=None, required_characters=String::new(), borders=Vec::new(), threads=0, kept=Vec::new(), keep=None, progress=None
+    limit_alphabet=None, character_coverage=None, required_characters=String::new(), borders=Vec::new(), threads=0,
+    kept=Vec::new(), keep=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of a run, each by its name")]
 pub fn learn_unigram<'py>(
