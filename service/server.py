@@ -33,7 +33,7 @@ from service.job_process.control import end_with_parent
 from service.jobs import JobStore
 from service.jobs.supervisor import supervised_worker
 from service.log_lines import configure_logging
-from service.registry.directory import warn_of_old_settings
+from service.registry.places import warn_of_old_settings
 from service.registry.registry import Registry
 from service.setting_values import InvalidSetting
 from service.settings import HANDED_ON, Settings

@@ -7,7 +7,7 @@ import argparse
 from service.cli.options import Parser, refused_setting
 from service.cli.streams import require_writable
 from service.cli.system import WORKER, require_system
-from service.registry.directory import jobs_directory, warn_of_old_settings
+from service.registry.places import jobs_directory, warn_of_old_settings
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags
 

@@ -23,7 +23,7 @@ from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
 from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
 from service.jobs.states import Event, Kind, Stage, State, stages_of, state_of
 from service.jobs.transition import changed
-from service.registry.directory import jobs_directory, tokenizers_directory
+from service.registry.places import jobs_directory, tokenizers_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings
 

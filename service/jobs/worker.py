@@ -23,7 +23,7 @@ from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
 from service.jobs.states import Kind
 from service.jobs.store import JobStore, is_id
-from service.registry.directory import encoded_directory, tokenizers_directory
+from service.registry.places import encoded_directory, tokenizers_directory
 from service.settings import Settings
 
 IDLE_SECONDS = 0.5

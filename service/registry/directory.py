@@ -16,7 +16,6 @@ Each change is one rename, so whoever looks has all of it or nothing.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import secrets
@@ -32,8 +31,9 @@ from pathlib import Path
 
 from service.registry.artifact_dirs import MANIFEST, PUBLISHED, put_into_place
 from service.registry.incoming import UPLOADS
+from service.registry.places import tokenizers_directory
 from service.setting_values import InvalidSetting
-from service.settings import BESIDE_BASE, Settings
+from service.settings import Settings
 
 INDEXED_SECONDS = 0.1
 """Time for which a list of what jobs published counts although the directory changed."""
@@ -47,34 +47,7 @@ until the tokenizer is open; else a look that is old again would send it back un
 
 _NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
 
-_log = logging.getLogger("tokd")
-
 _Listed = tuple[Mapping[str, list[str]], list[str]]
-
-
-def tokenizers_directory(settings: Settings) -> Path:
-    """Return the directory as an absolute path: that of the setting, or that of the first artifact."""
-    given = settings.tokenizers or settings.trained
-    path = Path(settings.artifacts[0]).absolute().parent if given is None else Path(given)
-    # Links before `..` decide its target. Other links are kept: on a worker's host they may lead elsewhere.
-    return Path(os.path.realpath(path)) if ".." in path.parts else path.absolute()
-
-
-def warn_of_old_settings(settings: Settings) -> None:
-    """Log which settings in use the next release does not know."""
-    old = {"watch": settings.watch is not None, "trained": settings.trained not in (None, BESIDE_BASE)}
-    if any(old.values()):
-        _log.warning("until the next release only: %s; set tokenizers instead", ", ".join(filter(old.get, old)))
-
-
-def jobs_directory(settings: Settings) -> Path:
-    """Return the directory that holds the files of jobs: on one file system with what they publish."""
-    return tokenizers_directory(settings) / ".jobs"
-
-
-def encoded_directory(settings: Settings) -> Path:
-    """Return the directory that holds what jobs encoded, each in a directory named by its job."""
-    return tokenizers_directory(settings) / ".encoded"
 
 
 @dataclass(frozen=True, slots=True)

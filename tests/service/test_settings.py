@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from service.registry.directory import tokenizers_directory
+from service.registry.places import tokenizers_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags, markdown, source_of, table
 from tests.support.server import ROOT

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from service.errors import ServiceError, quote
 from service.jobs import Kind
-from service.registry.directory import encoded_directory
+from service.registry.places import encoded_directory
 from service.routes.encode_job.sending import removed, sent_file
 from service.routes.jobs.access import Access, JobAccess, caller
 from service.routes.jobs.listing import JobId

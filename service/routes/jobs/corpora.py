@@ -18,7 +18,7 @@ import orjson
 
 from service.errors import ServiceError, quote
 from service.job_process.disk import written
-from service.registry.directory import jobs_directory
+from service.registry.places import jobs_directory
 from service.routes.jobs.kind import MAX_RECIPE_BYTES
 from service.routes.jobs.uploads import require_readable, too_large
 from service.schemas.training import CorpusRequest

@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from service.errors import ServiceError
 from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
-from service.registry.directory import tokenizers_directory
+from service.registry.places import tokenizers_directory
 from service.reports.training import charts
 from service.routes.jobs.access import Access, caller
 from service.routes.jobs.listing import JobId

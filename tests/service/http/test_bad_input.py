@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from service.schemas.parts import PARTS
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 
@@ -64,7 +65,7 @@ BODIES: list[tuple[str, bytes, str, str | None]] = [
     ("/encode", b'{"text":"a","padding":"longest","tokenizer":"bare"}', "invalid_option", "padding"),
     ("/encode", b'{"text":"a","return":"ids"}', "invalid_type", "return"),
     ("/encode", b'{"text":"a","return":["ids","idz"]}', "invalid_value", "return[1]"),
-    ("/encode", b'{"text":"a","return":["ids"' + b',"ids"' * 16 + b"]}", "invalid_value", "return"),
+    ("/encode", b'{"text":"a","return":["ids"' + b',"ids"' * len(PARTS) + b"]}", "invalid_value", "return"),
     ("/encode", b'{"text":"a","messages":[]}', "invalid_option", "messages"),
     ("/encode", b'{"text":"a","train_on":"assistant"}', "invalid_option", "train_on"),
     ("/encode", b'{"messages":[],"sanitize_specal":true}', "unknown_field", "sanitize_specal"),

@@ -101,9 +101,9 @@ def test_no_body_is_asked_of_the_kernel_in_vain_twice(
     plain, seen = app._hot["/encode"].json.plain, []
     answer = type(plain).answer
 
-    def noted(body: bytes, *, may_take_long: bool) -> Any:
+    def noted(body: bytes, *, may_take_long: bool, key: str) -> Any:
         seen.append(may_take_long)
-        return answer(plain, body, may_take_long=may_take_long)
+        return answer(plain, body, may_take_long=may_take_long, key=key)
 
     monkeypatch.setattr(plain, "answer", noted)
     for at_once in (True, False):
