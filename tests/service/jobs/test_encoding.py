@@ -100,7 +100,7 @@ def stopped_with_a_part(store: JobStore, job: Job, process: int) -> int | None:
 
 
 def keep_claims(store: JobStore, job: Job) -> bool:
-    """Touch all claims: on a busy machine a process may be stopped for longer than the minute after which it loses its."""
+    """Touch all claims: on a busy machine a process is stopped for longer than the minute after which it loses its."""
     for claim in (store.directory / job.id / ".tokens.parts").glob("*.claim"):
         with suppress(FileNotFoundError):
             os.utime(claim)
