@@ -174,9 +174,9 @@ class App(FastAPI):
                 known = _query_names(each) if isinstance(each, APIRoute) else frozenset[str]()
                 need = need_of(each.path_format, each.methods or ())
                 # Monitors add what they like, such as the time to get past caches; none of it is read.
-                gate = Gate(need, None if need is OPEN else known, any_host=each.path in ANY_HOST, is_hot=False)
+                gate = Gate(need, None if need is OPEN else known, any_host=each.path in ANY_HOST, is_json=False)
                 each.app = partial(_answer_admitted, each.app, state.pipeline, gate)
-        self._hot = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
+        self.json_routes = {route.path: route for route in self.routes if isinstance(route, JsonRoute)}
         self._respond = open_to(state.settings.cors_origins, self._answer)
         self.fast_paths = {
             path.encode("ascii"): KernelRoute(
@@ -186,7 +186,7 @@ class App(FastAPI):
                 state.pipeline,
                 partial(refusal, dialect=route.dialect, root=route.link_root),
             )
-            for path, route in self._hot.items()
+            for path, route in self.json_routes.items()
             if route.json.plain is not None
         }
 
@@ -197,7 +197,7 @@ class App(FastAPI):
 
     def dialect(self, path: str, headers: Headers) -> Dialect | None:
         """Return what writes the errors of a path, or ``None`` if they are problems."""
-        if (route := self._hot.get(path)) is not None:
+        if (route := self.json_routes.get(path)) is not None:
             return route.dialect
         # Also where there is no route, since clients show nothing of an error in another shape.
         of_client = anthropic.dialect if "anthropic-version" in headers else openai.dialect
@@ -246,7 +246,7 @@ class App(FastAPI):
             self.pipeline.close(log_entry)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._hot.get(scope["path"]) if scope["method"] == "POST" else None
+        route = self.json_routes.get(scope["path"]) if scope["method"] == "POST" else None
         if route is not None:
             await route.handle(scope, receive, send)
         else:

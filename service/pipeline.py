@@ -17,7 +17,7 @@ from service.admission.limits import SMALL_BYTES, Limits
 from service.auth import LOCAL, Guard, Identity, Need
 from service.errors import Refusal, ServiceError, refuse_unknown_query
 from service.http.client_address import ClientAddresses
-from service.http.fast_path import LeftToThread, Plain, RawResponse
+from service.http.fast_path import FastAnswers, LeftToThread, RawResponse
 from service.http.json_body import refuse_transfer_codings
 from service.http.media import is_plain
 from service.http.response_json import BLOCK_BYTES, Answer
@@ -43,13 +43,13 @@ class Gate(NamedTuple):
         need: the scope of its key.
         query: the names that its query may have; ``None`` if the query is not read.
         any_host: whether host and key are not looked at.
-        is_hot: whether it answers a JSON body, within the limits and until a deadline.
+        is_json: whether it answers a JSON body, within the limits and until a deadline.
     """
 
     need: Need
     query: Collection[str] | None = ()
     any_host: bool = False
-    is_hot: bool = True
+    is_json: bool = True
 
 
 class Pipeline:
@@ -86,11 +86,11 @@ class Pipeline:
             identity = self._guard.require(gate.need, headers)
             entry.key = identity.key
             self._guard.admit(identity)
-        if not gate.is_hot:
+        if not gate.is_json:
             refuse_transfer_codings(headers)
         if query and gate.query is not None:
             refuse_unknown_query(query, gate.query)
-        if gate.is_hot:
+        if gate.is_json:
             entry.until = deadline(headers)
             self.limits.admit()
         entry.is_admitted = True
@@ -115,7 +115,9 @@ class Pipeline:
             self.spans.add(entry, seconds)
 
 
-def ask_kernel(plain: Plain, body: bytes, entry: LogEntry, note_failure: Callable[[Exception], None]) -> Answer | None:
+def ask_kernel(
+    plain: FastAnswers, body: bytes, entry: LogEntry, note_failure: Callable[[Exception], None]
+) -> Answer | None:
     """Ask the kernel on the event loop, once for a request; ``entry.tried`` says what came of it.
 
     Args:
@@ -145,7 +147,7 @@ class KernelRoute:
     """
 
     def __init__(
-        self, path: str, plain: Plain, gate: Gate, pipeline: Pipeline, refuse: Callable[[ServiceError], Refusal]
+        self, path: str, plain: FastAnswers, gate: Gate, pipeline: Pipeline, refuse: Callable[[ServiceError], Refusal]
     ) -> None:
         self._path, self._plain, self._gate, self._pipeline, self._refuse = path, plain, gate, pipeline, refuse
         self._note_failure = partial(pipeline.metrics.note_fast_path_failure, path)

@@ -32,10 +32,10 @@ class LeftToThread(Exception):
     """The kernel may answer a body, but not on the event loop."""
 
 
-class Plain(ABC):
+class FastAnswers(ABC):
     """The kernel's answers to what callers of one route commonly send."""
 
-    def for_request(self, _: Headers) -> Plain:
+    def for_request(self, _: Headers) -> FastAnswers:
         """Return what answers a request with these headers."""
         return self
 
@@ -49,7 +49,7 @@ class Plain(ABC):
         """
 
 
-class PlainRequests(Plain):
+class PlainRequests(FastAnswers):
     """The kernel's answers to what callers of a route commonly send, byte for byte those of its models.
 
     The kernel takes a body's bytes and gives those of the answer: no Python object is made of what is in them. What is
@@ -64,7 +64,7 @@ class PlainRequests(Plain):
         self._most = min(settings.max_items, _MAX_VALUES)
 
     def answer(self, body: bytes, *, may_take_long: bool, key: str = "") -> Answer | None:
-        """Answer a body; see ``Plain``."""
+        """Answer a body; see ``FastAnswers``."""
         registry = self._registry()
         loaded, reference = registry.default, None
         given = self._ask(loaded, body, None, may_take_long, key)

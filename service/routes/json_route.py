@@ -27,7 +27,7 @@ from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
 from service.http.asgi_request import IS_GONE, WRITE_WHOLE
 from service.http.body_errors import name_mistyped
 from service.http.compression import answer_coding, body_coding, compress, decompress
-from service.http.fast_path import Plain
+from service.http.fast_path import FastAnswers
 from service.http.json_body import declared_length, parser, require_json
 from service.http.response_json import BLOCK_BYTES, Answer, Block, bytes_reported_to
 from service.http.wire import COPIED_BYTES
@@ -83,7 +83,7 @@ class Handler(NamedTuple):
     answer: Endpoint
     require: Callable[[bytes], None] = require_json
     is_heavy: bool = False
-    plain: Plain | None = None
+    plain: FastAnswers | None = None
 
     def answer_plain(self, body: bytes, fail: NoteFailure, key: str) -> Answer | None:
         """Answer a body that is plain; ``None`` for others, and where the kernel has a bug, which is noted."""
@@ -125,7 +125,7 @@ class JsonRoute(APIRoute):
         model: type[RequestBody],
         state: ServerState,
         dialect: Dialect | None,
-        plain: Plain | None,
+        plain: FastAnswers | None,
         negotiate: Negotiate | None,
         **declared: Any,
     ) -> None:
@@ -346,7 +346,7 @@ def post(
     *,
     dialect: Dialect | None = None,
     responses: Responses = PROBLEM_RESPONSES,
-    plain: Plain | None = None,
+    plain: FastAnswers | None = None,
     negotiate: Negotiate | None = None,
     other_bodies: Mapping[str, Any] | None = None,
 ) -> None:

@@ -39,7 +39,7 @@ class Engine(Protocol):
         """
 
 
-class Here:
+class LocalEngine:
     """Does calls one after the other in this process."""
 
     def run(self, calls: Iterable[Call], pause: Callable[[], object]) -> Iterator[Call]:

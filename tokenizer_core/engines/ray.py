@@ -19,7 +19,7 @@ from typing import Any, Self
 from tokenizer_core.engines.engine import Call
 from tokenizer_core.errors import ClusterFailed, InvalidOption, TokdError
 
-REACHED = 20.0
+CONNECT_TIMEOUT = 20.0
 """Seconds that a cluster has to take a connection."""
 
 AHEAD = 2
@@ -31,10 +31,10 @@ POLLED = 0.1
 LOOKED = 2.0
 """Seconds between two looks at the hosts, and at the markers of calls without an answer."""
 
-PATIENCE = 10.0
+STRAGGLER_SECONDS = 10.0
 """Seconds until a host with nothing to do makes a call that is under way elsewhere; twice as many for each attempt."""
 
-UNSEEN = 60.0
+NFS_DELAY = 60.0
 """Seconds until a marker must be seen here: NFS may hide a new file for so long."""
 
 ATTEMPTS = 20
@@ -45,7 +45,7 @@ ANY = ""
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _PendingCall:
     """A call that is not done.
 
     Attributes:
@@ -112,7 +112,7 @@ class RayEngine:
         Raises:
             ClusterFailed: a call has lost its worker again and again, or what it made is not seen here.
         """
-        left, under_way = iter(calls), list[_Open]()
+        left, under_way = iter(calls), list[_PendingCall]()
         self._processors, self._looked_at = {}, 0.0
         try:
             while True:
@@ -128,9 +128,9 @@ class RayEngine:
                         # They find that it is done. To cancel one in the moment of its answer would crash Ray's driver.
                         self._strays |= one.hosts
                         yield one.call
-                    elif one.told_at is not None and time.monotonic() - one.told_at > UNSEEN:
+                    elif one.told_at is not None and time.monotonic() - one.told_at > NFS_DELAY:
                         raise ClusterFailed(
-                            f"a task was done {UNSEEN:.0f} seconds ago, and what it made is not seen here; put the "
+                            f"a task was done {NFS_DELAY:.0f} seconds ago, and what it made is not seen here; put the "
                             "output where all hosts share it"
                         )
         finally:
@@ -138,7 +138,7 @@ class RayEngine:
                 for answer in one.hosts:
                     self._ray.cancel(answer, force=True)
 
-    def _look(self, under_way: Sequence[_Open]) -> bool:
+    def _look(self, under_way: Sequence[_PendingCall]) -> bool:
         """See now and then which hosts there are. Those of calls that were on one that is gone may never answer."""
         now = time.monotonic()
         if now - self._looked_at < LOOKED:
@@ -160,7 +160,7 @@ class RayEngine:
                 self._lose(one, answer, "its host is gone")
         return True
 
-    def _give(self, left: Iterator[Call], under_way: list[_Open]) -> bool:
+    def _give(self, left: Iterator[Call], under_way: list[_PendingCall]) -> bool:
         """Give each host what it has room for: calls that nobody has, or in the end those of hosts that are slow.
 
         Returns ``True`` if no call is left that nobody has.
@@ -177,19 +177,19 @@ class RayEngine:
             if (call := next(left, None)) is None:
                 self._repeat(under_way, given)
                 return True
-            under_way.append(_Open(call))
+            under_way.append(_PendingCall(call))
             self._begin(under_way[-1], given)
         return False
 
-    def _repeat(self, under_way: Sequence[_Open], given: Counter[str]) -> None:
+    def _repeat(self, under_way: Sequence[_PendingCall], given: Counter[str]) -> None:
         now = time.monotonic()
         for one in under_way:
-            if one.told_at is None and now - one.begun_at > PATIENCE * 2 ** (one.made - 1):
+            if one.told_at is None and now - one.begun_at > STRAGGLER_SECONDS * 2 ** (one.made - 1):
                 idle = {host for host, count in self._processors.items() if given[host] < count}
                 if idle.difference(one.hosts.values()):
                     self._begin(one, given)
 
-    def _begin(self, one: _Open, given: Counter[str]) -> None:
+    def _begin(self, one: _PendingCall, given: Counter[str]) -> None:
         """Make an attempt on the host with the fewest calls for each processor, of those where the call is not."""
         call, here = one.call, set(one.hosts.values())
         host = min(self._processors, key=lambda host: (host in here, given[host] / self._processors[host]))
@@ -199,7 +199,7 @@ class RayEngine:
         one.made, one.begun_at = one.made + 1, time.monotonic()
         given[host] += 1
 
-    def _hear(self, under_way: Sequence[_Open]) -> None:
+    def _hear(self, under_way: Sequence[_PendingCall]) -> None:
         """Take the answers that have come."""
         waiting = {answer: one for one in under_way for answer in one.hosts}
         open_ones = [*waiting, *self._strays]
@@ -213,7 +213,7 @@ class RayEngine:
                 del self._strays[answer]
                 continue
             try:
-                error = self._ray.get(answer, timeout=PATIENCE)
+                error = self._ray.get(answer, timeout=STRAGGLER_SECONDS)
             except self._ray.exceptions.RayTaskError as failure:
                 raise failure.as_instanceof_cause() from None
             except self._ray.exceptions.RayError as failure:
@@ -224,7 +224,7 @@ class RayEngine:
                 raise error
             one.told_at = time.monotonic()
 
-    def _lose(self, one: _Open, answer: Any, why: str) -> None:
+    def _lose(self, one: _PendingCall, answer: Any, why: str) -> None:
         del one.hosts[answer]
         one.lost += 1
         self._looked_at = 0.0
@@ -249,7 +249,7 @@ def _reach(address: str | None) -> None:
     """Connect once to a cluster: Ray itself waits for minutes for one that is not there."""
     host, colon, port = (address or os.environ.get("RAY_ADDRESS", "")).rpartition(":")
     if colon and port.isdigit() and "/" not in host:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT).close()
 
 
 def _hint() -> str:

@@ -22,7 +22,7 @@ from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.encoding_options import SpecialTokens
-from tokenizer_core.engines.engine import Call, Engine, Here
+from tokenizer_core.engines.engine import Call, Engine, LocalEngine
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.examples import TrainedOn
 from tokenizer_core.token_files.claims import Claims
@@ -159,7 +159,7 @@ def encode_corpus(
         if engine is None:
             with part_encoder(recipe, tokenizer, threads, memory) as encoder:
                 here = TaskEncoder(recipe, store, encoder, run.meter, run.add)
-                run.work(Here(), lambda task: Call(task.key, here.encode, (task,), partial(store.is_done, task)))
+                run.work(LocalEngine(), lambda task: Call(task.key, here.encode, (task,), partial(store.is_done, task)))
         else:
             keep_tokenizer(recipe, store, tokenizer)
             shared = replaced(recipe, files=replaced(recipe.files, paths=()))
@@ -222,7 +222,7 @@ class _Run:
                 self._claims.release(call.name)
                 self._done += self._sizes[call.name]
                 self.meter.bytes = 0
-                if not isinstance(engine, Here):
+                if not isinstance(engine, LocalEngine):
                     # Tasks of this process tell of every block.
                     self.add(*self._store.totals(call.name))
             if len(waiting) == len(left):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tokenizer_core.training import sealed
+from tokenizer_core.training import checksummed_file
 from tokenizer_core.training.learning import Known, Learned, Merge, Start
 
 FORMAT = "tokd merges 2"
@@ -67,7 +67,7 @@ class MergeLog:
         """Read what an earlier run has left, if there is such."""
         log = cls(path)
         try:
-            first, *lines = sealed.read(path).splitlines()
+            first, *lines = checksummed_file.read(path).splitlines()
             header = json.loads(first)
             if header["format"] != FORMAT or header["merges"] != len(lines):
                 return log
@@ -158,7 +158,9 @@ class MergeLog:
             **(self._kept() if self.tokens else {}),
             **({"rounds": base64.b64encode(self.rounds).decode()} if self.rounds and not self.is_complete else {}),
         }
-        sealed.replace(self.path, b"".join(line + b"\n" for line in (json.dumps(header).encode(), *self._lines)))
+        checksummed_file.replace(
+            self.path, b"".join(line + b"\n" for line in (json.dumps(header).encode(), *self._lines))
+        )
 
 
 def _read(line: bytes) -> Merge:

@@ -27,7 +27,7 @@ from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
 from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training import sealed, sorted_counts
+from tokenizer_core.training import checksummed_file, sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
 from tokenizer_core.training.counting import (
     MEMORY,
@@ -120,7 +120,7 @@ class TrainingRun:
         """
         corpus = self._recipe.corpus
         names = self._count_texts(corpus) if isinstance(corpus, tuple) else self._count_files(corpus)
-        sealed.replace(self._counted, json.dumps(list(names)).encode())
+        checksummed_file.replace(self._counted, json.dumps(list(names)).encode())
 
     def save_counts(self, path: str | Path) -> None:
         """Write the counts of the whole corpus into one file, packed if its name ends in ``.zst``.
@@ -355,7 +355,7 @@ class TrainingRun:
             return False
 
     def _names(self) -> list[str]:
-        names: list[str] = json.loads(sealed.read(self._counted))
+        names: list[str] = json.loads(checksummed_file.read(self._counted))
         return names
 
     def _merges_path(self) -> Path:

@@ -12,7 +12,7 @@ from uuid import uuid4
 import orjson
 
 from service.errors import ServiceError
-from service.http.fast_path import Plain
+from service.http.fast_path import FastAnswers
 from service.http.json_body import parser
 from service.http.response_json import Answer, Blocks, WrittenIds
 from service.registry.engines import Engines
@@ -64,7 +64,7 @@ def named_by_header(
     state: ServerState,
     model: type[GenerationFields],
     render: Callable[[ServerState, Any, str], Answer],
-    plain: Plain | None = None,
+    plain: FastAnswers | None = None,
 ) -> Negotiate:
     """Return what hands a route the id of its request."""
     parse = parser(model)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from uuid import uuid4
 
 from service.errors import ServiceError
-from service.http.fast_path import Plain
+from service.http.fast_path import FastAnswers
 from service.http.json_body import parser
 from service.http.plain_chats import Chats
 from service.http.response_json import Answer
@@ -27,7 +27,7 @@ MOST_CACHED_BYTES = 2 << 10
 """Of what is remembered of one, as it was sent."""
 
 
-class PlainRender(Plain):
+class PlainRender(FastAnswers):
     """Answers requests of one id; what it leaves to the model is as with ``PlainRequests``.
 
     Args:
@@ -41,7 +41,7 @@ class PlainRender(Plain):
         self._parse = parser(model)
         self._framed = lru_cache(MOST_FRAMES)(self._frame)
 
-    def for_request(self, headers: Headers) -> Plain:
+    def for_request(self, headers: Headers) -> FastAnswers:
         """Return what answers a request with the id that its headers name."""
         sent = generation.sent_id(headers)
         if not sent:
@@ -51,7 +51,7 @@ class PlainRender(Plain):
         return named
 
     def answer(self, body: bytes, *, may_take_long: bool, key: str = "") -> Answer | None:
-        """Answer a body; see ``Plain``."""
+        """Answer a body; see ``FastAnswers``."""
         try:
             return self._answer(body, may_take_long, key)
         except (ServiceError, Unopened):

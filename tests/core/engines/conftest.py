@@ -94,7 +94,7 @@ from tokenizer_core import RayEngine, Recipe, TrainingRun
 from tokenizer_core.engines import ray as adapter
 
 folder, address, recipe, shard_bytes, patience = sys.argv[1:]
-adapter.PATIENCE = float(patience)
+adapter.STRAGGLER_SECONDS = float(patience)
 with redirect_stdout(sys.stderr), RayEngine(address) as engine:
     run = TrainingRun(folder, Recipe.from_dict(json.loads(recipe)), engine=engine, shard_bytes=int(shard_bytes))
     run.merge()

@@ -89,7 +89,7 @@ def test_an_answer_that_never_comes_delays_and_no_more(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a host that is cut off: Ray says nothing of the call, and a host without work makes it."""
-    monkeypatch.setattr(adapter, "PATIENCE", 0.3)
+    monkeypatch.setattr(adapter, "STRAGGLER_SECONDS", 0.3)
     silent: list[Any] = []
     wait = engine._ray.wait
 
@@ -158,7 +158,7 @@ def test_a_call_that_ends_every_worker_is_given_up(
 def test_a_directory_that_is_not_shared_is_named(
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "UNSEEN", 0.2)
+    monkeypatch.setattr(adapter, "NFS_DELAY", 0.2)
     with pytest.raises(ClusterFailed, match="where all hosts share it"):
         list(engine.run([call_of(calls.forget, tmp_path / "elsewhere")], lambda: None))
 

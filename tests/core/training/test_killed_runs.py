@@ -20,7 +20,7 @@ from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.stages.pretokenizers import Split
-from tokenizer_core.training import sealed
+from tokenizer_core.training import checksummed_file
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.settings import TrainSettings
 
@@ -116,11 +116,11 @@ def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, tie_b
     assert truth.hash == train(iter(texts), **{**settings, "initial_merges": merges}).hash
     assert len(set(truth.merges)) == len(truth.merges)
     (log,) = tmp_path.glob("merges-*")
-    header, *lines = sealed.read(log).splitlines()
+    header, *lines = checksummed_file.read(log).splitlines()
     assert len(lines) > 100
     for kept in [0, 1, *rng.sample(range(2, len(lines)), 10), len(lines)]:
         cut = json.loads(header) | {"complete": False, "merges": kept}
-        sealed.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
+        checksummed_file.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
         again = TrainingRun(tmp_path, recipe)
         again.merge()
         assert again.tokenizers()[0].hash == truth.hash, kept
@@ -139,10 +139,10 @@ def test_merging_goes_on_behind_a_merge_that_makes_an_old_token_anew(tmp_path: P
     truth = TrainingRun(tmp_path / "run", recipe).tokenizers()[0].merges
     assert truth[1:4] == [(b"a", b"b"), (b"ab", b"c"), (b"d", b"e")]
     (log,) = (tmp_path / "run").glob("merges-*")
-    header, *lines = sealed.read(log).splitlines()
+    header, *lines = checksummed_file.read(log).splitlines()
     for kept in range(len(lines) + 1):
         cut = json.loads(header) | {"complete": False, "merges": kept}
-        sealed.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
+        checksummed_file.replace(log, b"\n".join([json.dumps(cut).encode(), *lines[:kept], b""]))
         assert TrainingRun(tmp_path / "run", recipe).tokenizers()[0].merges == truth, kept
 
 

@@ -20,7 +20,7 @@ from tests.support.paths import ROOT
 from tokenizer_core import Recipe, TrainingRun
 from tokenizer_core._kernel import Counter, learn_merges
 from tokenizer_core.config import PipelineConfig
-from tokenizer_core.training import sealed
+from tokenizer_core.training import checksummed_file
 from tokenizer_core.training.learning import Known
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.progress import Progress
@@ -51,12 +51,12 @@ def test_merging_goes_on_from_any_merge_to_the_same_bytes(tmp_path: Path, kind: 
     run = TrainingRun(tmp_path / "run", recipe)
     run.publish(tmp_path / "whole")
     (log,) = (tmp_path / "run").glob("merges-*")
-    header, *lines = sealed.read(log).splitlines()
+    header, *lines = checksummed_file.read(log).splitlines()
     assert len(lines) > 100
     kept_header = {key: value for key, value in json.loads(header).items() if key not in ("tokens", "scores")}
     for kept in [0, 1, 2, *random.Random(20_26).sample(range(3, len(lines)), 6), len(lines)]:
         cut = json.dumps(kept_header | {"complete": False, "merges": kept}).encode()
-        sealed.replace(log, b"\n".join([cut, *lines[:kept], b""]))
+        checksummed_file.replace(log, b"\n".join([cut, *lines[:kept], b""]))
         told: list[Progress] = []
         again = TrainingRun(tmp_path / "run", recipe, progress=told.append)
         again.merge()
@@ -74,11 +74,11 @@ def test_merges_that_are_kept_are_not_found_again(tmp_path: Path, kind: str) -> 
     recipe = recipe_of(kind)
     TrainingRun(tmp_path, recipe).merge()
     (log,) = tmp_path.glob("merges-*")
-    header, first, *lines = sealed.read(log).splitlines()
+    header, first, *lines = checksummed_file.read(log).splitlines()
     left, right, product, _ = first.split()
     cut = json.loads(header) | {"complete": False, "merges": 50}
     marked = b"%s %s %s 7654321" % (left, right, product)
-    sealed.replace(log, b"\n".join([json.dumps(cut).encode(), marked, *lines[:49], b""]))
+    checksummed_file.replace(log, b"\n".join([json.dumps(cut).encode(), marked, *lines[:49], b""]))
     assert TrainingRun(tmp_path, recipe).report().frequencies[0] == 7654321
 
 
@@ -122,7 +122,7 @@ def test_unigram_goes_on_behind_any_round_to_the_same_bytes(
         TrainingRun(tmp_path / "run", unigram_of(sizes)).publish(tmp_path / "whole")
     assert len(kept) > 3
     (log,) = (tmp_path / "run").glob("merges-*")
-    whole = json.loads(sealed.read(log))
+    whole = json.loads(checksummed_file.read(log))
     assert "rounds" not in whole
     header = {key: value for key, value in whole.items() if key not in ("tokens", "scores", "smaller")}
     damaged = [b"x", kept[-1][:-1], kept[-1] + b"x", bytes(4), b"\xff" * 400]
@@ -130,7 +130,7 @@ def test_unigram_goes_on_behind_any_round_to_the_same_bytes(
         left: list[bytes] = []
         # Every attempt forgets what the one before it has finished.
         begun = header | {"complete": False, "rounds": base64.b64encode(rounds).decode()}
-        sealed.replace(log, json.dumps(begun).encode() + b"\n")
+        checksummed_file.replace(log, json.dumps(begun).encode() + b"\n")
         with monkeypatch.context() as patched:
             patched.setattr(MergeLog, "keep_rounds", lambda _, rounds, left=left: left.append(rounds))
             TrainingRun(tmp_path / "run", unigram_of(sizes)).publish(tmp_path / f"from-{number}")
@@ -192,7 +192,7 @@ def test_a_run_that_is_killed_while_it_merges_goes_on_to_the_same_bytes(
     for moment in (dice.randint(2, 12), dice.randint(2, 6)):
         killed(folder, given, moment)
         (log,) = folder.glob("merges-*")
-        made = len(sealed.read(log).splitlines()) - 1
+        made = len(checksummed_file.read(log).splitlines()) - 1
         assert made >= kept
         kept = made
     told: list[Progress] = []
@@ -213,7 +213,7 @@ def test_a_run_of_unigram_that_is_killed_in_a_round_goes_on_to_the_same_bytes(
     for moment in (dice.randint(5, 10), dice.randint(2, 6)):
         killed(folder, recipe.to_dict(), moment)
         (log,) = folder.glob("merges-*")
-        rounds = base64.b64decode(json.loads(sealed.read(log))["rounds"])
+        rounds = base64.b64decode(json.loads(checksummed_file.read(log))["rounds"])
         assert pieces_in(rounds) < pieces_in(kept) or rounds == kept
         kept = rounds
     made: list[bytes] = []

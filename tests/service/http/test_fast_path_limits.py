@@ -98,7 +98,7 @@ def test_no_body_is_asked_of_the_kernel_in_vain_twice(
 ) -> None:
     """A list of many texts is asked again in a thread, where it may take long."""
     app: Any = make_client().app
-    plain, seen = app._hot["/encode"].json.plain, []
+    plain, seen = app.json_routes["/encode"].json.plain, []
     answer = type(plain).answer
 
     def noted(body: bytes, *, may_take_long: bool, key: str) -> Any:

@@ -353,7 +353,7 @@ def test_each_model_has_its_own_literals_and_length(make_client: MakeClient, pat
     app: Any = make_client(
         artifacts=(base_artifact(),), models=models, literals=("a=engine",), max_model_len=lengths
     ).app
-    route, headers = app._hot[path], ((b"x-request-id", b"h"),)
+    route, headers = app.json_routes[path], ((b"x-request-id", b"h"),)
     plain, handler = route.json.plain.for_request(headers), route.negotiate(headers) if route.negotiate else route.json
     messages, found = [{"role": "user", "content": "a fox <|im_end|>"}], set()
     # What an answer has beside the ids is kept; that of another model must not be taken.
@@ -387,12 +387,12 @@ def test_literals_that_the_server_refuses_are_left_to_the_models(make_client: Ma
     body = json.dumps({"messages": [{"role": "user", "content": "the <|eos|>"}]}).encode()
     app = cast(Any, make_client(chat_literals="reject").app)
     for path in ROUTES:
-        assert app._hot[path].json.plain.answer(body, may_take_long=True) is None
+        assert app.json_routes[path].json.plain.answer(body, may_take_long=True) is None
 
 
 def test_a_chat_that_takes_many_steps_leaves_the_event_loop(make_client: MakeClient) -> None:
     app = cast(Any, make_client().app)
-    plain = app._hot["/encode"].json.plain
+    plain = app.json_routes["/encode"].json.plain
     body = json.dumps({"messages": [{"role": "user", "content": "fox " * 60_000}]}).encode()
     with pytest.raises(StepsSpent):
         plain.answer(body, may_take_long=False)

@@ -25,7 +25,7 @@ Ask = Callable[[str, bytes], tuple[Any, Any]]
 
 
 def route_of(client: TestClient, path: str) -> JsonRoute:
-    return app_of(client)._hot[path]
+    return app_of(client).json_routes[path]
 
 
 def without_kernel(route: JsonRoute) -> None:
