@@ -43,6 +43,9 @@ class PairOptions(TypedDict, total=False):
     unit: Unit | None
 
 
+ROW_IDS = 64
+"""The ids that take as much memory as the objects of a row."""
+
 Encoded = tuple[Ids, Spans | None, int]
 """The ids of one text, their spans if wanted, and the length of the text in the unit of these."""
 
@@ -108,16 +111,21 @@ def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation) -> l
     return [length - excess if index == cut else length for index, length in enumerate(lengths)]
 
 
-def windows(length: int, size: int, stride: int, side: Side) -> list[tuple[int, int]]:
-    """Return the stretches of at most ``size`` ids into which a text is cut, each of which has ``stride`` of the last.
+def windows(length: int, size: int, stride: int, side: Side) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of at most ``size`` ids into which a text is cut, each of which has ``stride`` of the last.
 
     They are those of Hugging Face's ``tokenizers``: on the left they begin at the end of the text.
     """
-    ends = [size]
-    while ends[-1] < length:
-        ends.append(ends[-1] + size - stride)
-    found = [(end - size, min(end, length)) for end in ends]
-    return found if side == "right" else [(length - end, length - start) for start, end in found]
+    for at in range(windows_count(length, size, stride)):
+        start = at * (size - stride)
+        end = min(start + size, length)
+        yield (start, end) if side == "right" else (length - end, length - start)
+
+
+def windows_count(length: int, size: int, stride: int) -> int:
+    """Return how many stretches ``windows`` yields of a text with more than ``size`` ids."""
+    # Rounded up.
+    return 1 - (size - length) // (size - stride)
 
 
 @contextmanager
@@ -140,7 +148,7 @@ class Framing:
         truncation: which text is cut.
         side: the end of a text that is cut; ``None`` is the tokenizer's own.
         stride: the ids that a row shares with the one before; ``None`` makes one row of a text, whatever is cut.
-        most_ids: of all windows together.
+        most_ids: of all windows together, each of which counts as ``ROW_IDS`` at least.
 
     Raises:
         InvalidOption: with the option as field.
@@ -202,13 +210,13 @@ class Framing:
             wrong = f"rows have room for {max(size, 0)} ids of the text that is cut, and stride is {self._stride}"
             raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride")
         ids, spans, length = texts[of]
-        stretches = windows(lengths[of], size, self._stride, self._side)
         if self._ids_left is not None:
-            self._ids_left -= len(stretches) * (self._room + self.special_tokens)
+            count = windows_count(lengths[of], size, self._stride)
+            self._ids_left -= count * max(self._room + self.special_tokens, ROW_IDS)
             if self._ids_left < 0:
                 wrong = "the rows have too many ids together; raise max_length, take a smaller stride or send less text"
                 raise InvalidOption(wrong, field="stride")
-        for start, end in stretches:
+        for start, end in windows(lengths[of], size, self._stride, self._side):
             window = ids[start:end], None if spans is None else spans[start:end], length
             row = self.around(*(window if index == of else text for index, text in enumerate(texts)))
             yield replace(row, overflow_of=overflow_of)

@@ -240,7 +240,8 @@ class Tokenizer(TokenizerChats):
 
         With a ``stride`` nothing is cut off: a text with more than ``max_length`` ids becomes several rows, each with
         its special tokens and spans into the whole text. Each shares so many ids with the one before; ``overflow_of``
-        names the text. Of a pair ``truncation`` names the text that is cut. ``most_ids`` bounds the ids of such rows.
+        names the text. Of a pair ``truncation`` names the text that is cut. ``most_ids`` bounds the ids of such rows,
+        of which each counts as 64 at least.
 
         ``shape_rows`` pads the ids, and ``Row.carry`` their type ids.
 

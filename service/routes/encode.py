@@ -115,12 +115,8 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
 def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, writer: Writer) -> Encoded:
     max_ids, threads, tokenizer = state.settings.max_ids, state.limits.threads, loaded.tokenizer
     require_text(request)
-    texts, is_pair, parts, needs = (
-        texts_of(request),
-        request.text_pair is not None,
-        request.parts,
-        needs_of(request.parts),
-    )
+    texts, is_pair = texts_of(request), request.text_pair is not None
+    parts, needs = request.parts, needs_of(request.parts)
     if request.begins_with_ids():
         raise ServiceError("invalid_option", "a prefix goes with messages", "prefix_ids")
     if request.add_special_tokens:
@@ -184,6 +180,8 @@ def _fitting(request: EncodeRequest, subject: Subject) -> SamplingOptions:
     if other is not None:
         of = "chats; send messages" if subject == "texts" else "texts; send text"
         raise ServiceError("invalid_option", f"{other} is a part of {of}, or leave it out", "return")
+    if request.stride is not None and (given or subject != "texts"):
+        raise ServiceError("invalid_option", "stride goes with texts that are neither chats nor drawn", "stride")
     if request.truncation == "only_second" and request.text_pair is None:
         raise ServiceError("invalid_option", 'truncation "only_second" needs a second text, text_pair', "truncation")
     return cast("SamplingOptions", given)

@@ -343,7 +343,7 @@ class EncodeRequest(TextOrChatRequest):
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""
-        if self.nbest is not None:
+        if self.nbest is not None or self.stride is not None:
             return True
         if self.padding != "none" and self.messages is None:
             width = max(self.max_length or 0, self.pad_to_multiple_of or 0)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from service.client import Client
+from service.schemas.requests import EncodeRequest
 from tests.service.conftest import MakeClient
 from tests.support.server import Server
 from tokenizer_core import Tokenizer
@@ -60,12 +61,22 @@ def test_windows_of_a_pair_have_the_whole_other_text(make_client: MakeClient) ->
         ({"stride": 3, "max_length": 3}, "stride"),
         ({"stride": 1, "max_length": 9, "text_pair": "b " * 99}, "truncation"),
         ({"stride": 998, "max_length": 1000, "text": "the " * 200_000}, "stride"),
+        # Few ids, but as many rows.
+        ({"stride": 0, "max_length": 1, "text": "the " * 5_000}, "stride"),
+        ({"stride": 1, "max_length": 9, "dropout": 0.5, "seed": 1}, "stride"),
+        ({"stride": 1, "max_length": 9, "messages": [{"role": "user", "content": "a"}]}, "stride"),
     ],
 )
 def test_rows_that_cannot_be_are_refused_at_the_option(make_client: MakeClient, asked: dict, path: str) -> None:
     with make_client(artifacts=("artifacts/base",), max_ids=100_000) as client:
-        answer = client.post("/encode", json={"text": TEXTS[0], **asked})
+        answer = client.post("/encode", json=asked if "messages" in asked else {"text": TEXTS[0]} | asked)
     assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (422, "invalid_option", path)
+
+
+def test_windows_are_made_in_a_thread_however_short_the_text() -> None:
+    # Each id may become a row.
+    assert EncodeRequest(text="fox", max_length=2, stride=1).heavy()
+    assert not EncodeRequest(text="fox", max_length=2).heavy()
 
 
 def test_the_client_sends_windows_as_one_request(run_server, artifacts: tuple[str, str]) -> None:
