@@ -94,6 +94,11 @@ def first_of(directory: Path, digits: str, name: str | None = None, *, any_name:
     return directory / min(found)[1] if found else None
 
 
+def beside_damaged(place: Path) -> Path:
+    """Return where a damaged artifact is put aside, hidden from whoever looks for artifacts."""
+    return place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")
+
+
 def _move(made: Path, place: Path) -> bool:
     """Move an artifact to a place, unless an equal one is there; return ``False`` if another one is, which stays."""
     try:
@@ -105,7 +110,7 @@ def _move(made: Path, place: Path) -> bool:
             verified(place, f"sha256:{place.name[:_HASH_DIGITS]}")
             return (place / MANIFEST).read_bytes() == (made / MANIFEST).read_bytes()
         except ArtifactError as damage:
-            aside = place.with_name(f".{place.name[:64]}.damaged-{secrets.token_hex(8)}")
+            aside = beside_damaged(place)
             _log.error("%s is damaged and put aside as %s: %s", place, aside.name, damage.message)
             place.rename(aside)
             _keep_age(aside / MANIFEST, made / MANIFEST)

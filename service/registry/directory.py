@@ -16,6 +16,7 @@ Each change is one rename, so whoever looks has all of it or nothing.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import secrets
@@ -29,7 +30,7 @@ from fcntl import LOCK_EX, flock
 from math import inf
 from pathlib import Path
 
-from service.registry.artifact_dirs import MANIFEST, PUBLISHED, put_into_place
+from service.registry.artifact_dirs import MANIFEST, PUBLISHED, beside_damaged, put_into_place
 from service.registry.incoming import UPLOADS
 from service.registry.places import tokenizers_directory
 from service.setting_values import InvalidSetting
@@ -44,6 +45,8 @@ SETTLED_NANOSECONDS = 2_000_000_000
 WAITS_SINCE: ContextVar[float] = ContextVar("waits_since", default=inf)
 """When a request began to wait for the disk. A look that was taken later counts for it, however long it then waits
 until the tokenizer is open; else a look that is old again would send it back until it is refused."""
+
+_log = logging.getLogger("tokd")
 
 _NAME = re.compile(r"\w[\w.:/@-]*", re.ASCII)
 
@@ -175,12 +178,10 @@ class TokenizersDirectory:
         for place, now in coming.items():
             self._put(now, place)
         for place in before.added.keys() - after.added.keys():
-            try:
+            if coming:
+                self._put_aside(place)
+            else:
                 self._drop(place)
-            except OSError:
-                # A damaged one is only tidied away when another comes in its stead.
-                if not coming:
-                    raise
 
     def _put(self, made: Path, place: Path) -> None:
         is_new = not place.exists()
@@ -190,6 +191,13 @@ class TokenizersDirectory:
             if is_new and place.exists():
                 self._drop(place)
             raise
+
+    def _put_aside(self, place: Path) -> None:
+        """Put a damaged artifact aside, in whose stead another came: somebody may want to repair it."""
+        aside = beside_damaged(place)
+        with suppress(OSError):
+            place.rename(aside)
+            _log.warning("%s is damaged and put aside as %s", place, aside.name)
 
     def _drop(self, place: Path) -> None:
         """Remove an artifact; who has it open keeps it."""

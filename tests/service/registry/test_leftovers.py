@@ -104,6 +104,20 @@ def test_a_damaged_tokenizer_can_be_removed_with_its_alias_or_added_again(
     assert client.put("/tokenizers/org/two", json={"tokenizer": "bare"}).status_code == 200
 
 
+def test_a_damaged_tokenizer_in_whose_stead_another_is_added_is_put_aside_and_never_removed(
+    make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged = directory_of(place, "two")
+    (damaged / "tokenizer.json").write_text("{")
+    before = {each.name: each.read_bytes() for each in damaged.iterdir()}
+    client = make_client(**options)
+    assert add(client, "two", sources / "one").status_code == 201
+    (aside,) = place.glob(".*.damaged-*")
+    assert {each.name: each.read_bytes() for each in aside.iterdir()} == before
+    assert f"put aside as {aside.name}" in caplog.text
+    assert ids_of(make_client(**options), "two") == Tokenizer.open(sources / "one").encode(TEXT).tolist()
+
+
 def test_aliases_of_what_the_settings_no_longer_have_or_have_otherwise_are_left_out(
     make_client: MakeClient, options: dict[str, Any], place: Path, sources: Path
 ) -> None:
