@@ -9,17 +9,7 @@ What text to ids and back does not need, such as training and chats, is imported
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokenizer_core._kernel import (
-    CACHE_BYTES,
-    MAX_CACHE_BYTES,
-    MAX_NBEST,
-    VERSION,
-    Responder,
-    SegmentCache,
-    core_count,
-    count_json,
-    numbers_json,
-)
+from tokenizer_core._kernel import CACHE_BYTES, MAX_CACHE_BYTES, MAX_NBEST, VERSION, Responder, core_count
 from tokenizer_core.artifact import BASE_ARTIFACT, base_artifact
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Side, Unit
 from tokenizer_core.encoding_options import SamplingOptions, SpecialTokens
@@ -62,6 +52,7 @@ from tokenizer_core.stages.normalizers import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokenizer_core._kernel import SegmentCache, count_json, numbers_json
     from tokenizer_core.chat.content_parts import media_of
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat, ReservedSpan
     from tokenizer_core.chat.json_list import JsonList, cut_out
@@ -309,6 +300,7 @@ __all__ = [
 _LATER = {
     name: module
     for module, names in {
+        "_kernel": ("SegmentCache", "count_json", "numbers_json"),
         "chat.encoding": ("ChatPolicy", "EncodedChat", "ReservedSpan"),
         "chat.rendered": ("Message", "RenderedChat", "Span"),
         "chat.rendering": (
