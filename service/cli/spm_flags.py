@@ -67,6 +67,7 @@ _WITHOUT_MEANING = {
 _ALWAYS = {
     "split_by_whitespace": ("true", "no piece goes over a space"),
     "treat_whitespace_as_suffix": ("false", "a space begins a word"),
+    "hard_vocab_limit": ("false", "a vocabulary is smaller where nothing is left to learn, and the report says so"),
     "use_all_vocab": ("false", "the vocabulary is what is learned"),
     "enable_differential_privacy": ("false", "counts are exact"),
 }

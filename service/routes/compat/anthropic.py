@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic_blocks
+from service.routes.compat.body_objects import Tool, Uncountable
 from service.routes.compat.conversation import Conversation, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
-from service.routes.compat.parts import Tool, Uncountable
 from service.routes.json_route import error_responses, post
 from service.schemas.fields import Object
 from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow

@@ -12,7 +12,7 @@ from service.errors import ServiceError
 from service.registry.fingerprint import Literals
 from service.registry.served import ServedTokenizer
 from service.routes import chats
-from service.routes.compat.parts import Text, Tool, Uncountable
+from service.routes.compat.body_objects import Text, Tool, Uncountable
 from service.schemas.fields import Object
 from service.settings import Settings
 from tokenizer_core import EncodedChat, MessageForm, RenderedChat

@@ -11,7 +11,7 @@ from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.request_log import Trace
 from service.routes.compat import prompts
-from service.routes.compat.parts import Uncountable
+from service.routes.compat.body_objects import Uncountable
 
 UNCOUNTABLE: Any = Field(
     None,

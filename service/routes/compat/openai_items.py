@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.compat.conversation import Conversation, Turn
-from service.routes.compat.parts import (
+from service.routes.compat.body_objects import (
     Tool,
     Uncountable,
     arguments_of,
@@ -19,6 +18,7 @@ from service.routes.compat.parts import (
     texts_of,
     tool_of,
 )
+from service.routes.compat.conversation import Conversation, Turn
 from service.schemas.fields import Object
 
 _TEXTS = {

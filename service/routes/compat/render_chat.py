@@ -11,10 +11,10 @@ from pydantic import Field
 from service.errors import ServiceError, quote
 from service.http.response_json import Answer
 from service.routes.compat import generation, vllm
+from service.routes.compat.body_objects import object_of, text_of
 from service.routes.compat.conversation import Variables
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
-from service.routes.compat.parts import object_of, text_of
 from service.routes.compat.plain_render import PlainRender
 from service.routes.json_route import post
 from service.schemas.fields import Object

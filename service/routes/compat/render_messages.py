@@ -11,9 +11,9 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic, generation, vllm
 from service.routes.compat.anthropic import AnthropicRequest
+from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields
-from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import list_of, narrow

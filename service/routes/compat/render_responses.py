@@ -11,10 +11,10 @@ from pydantic import Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, openai, openai_items, vllm
+from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
-from service.routes.compat.parts import Uncountable, object_of
 from service.routes.json_route import post
 from service.schemas.fields import Object
 from service.schemas.narrowing import either, list_of, narrow

@@ -9,8 +9,8 @@ import orjson
 
 from service.errors import ServiceError, quote
 from service.registry.served import ServedTokenizer
+from service.routes.compat.body_objects import kind_of, object_of
 from service.routes.compat.generation_models import GenerationFields
-from service.routes.compat.parts import kind_of, object_of
 from service.schemas.fields import Object
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from service.errors import ServiceError, quote
 from service.routes.compat.anthropic_blocks import BILLING_HEADER
-from service.routes.compat.parts import arguments_of, function, object_of, refuse_many_arguments, text_of_part
+from service.routes.compat.body_objects import arguments_of, function, object_of, refuse_many_arguments, text_of_part
 from service.schemas.fields import Object
 
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal", "thinking": "thinking"}

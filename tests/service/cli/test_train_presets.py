@@ -64,6 +64,7 @@ def test_flags_without_a_meaning_are_told_and_not_followed_ones_refused() -> Non
         ("--vocab_size=many", "vocab_size"),
         ("--split_digits=perhaps", "one of true"),
         ("--treat_whitespace_as_suffix", "only false is followed"),
+        ("--hard_vocab_limit", "only false is followed"),
         ("--unk_id=5", "unk_id"),
         ("--unk_id=-1 --bos_id=0 --eos_id=1", "unk is one of them"),
         ("vocab_size=3", "begins with --"),
