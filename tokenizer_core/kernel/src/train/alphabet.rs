@@ -120,14 +120,14 @@ pub fn characters(
         .filter(|character| !mark.is_empty() && ends.contains_key(character))
         .map(|character| Ok((*character, symbols.push(format!("{character}{mark}").as_bytes(), 1)?)))
         .collect::<Result<_>>()?;
-    let mut words = Words::default();
+    let (mut words, mut ids) = (Words::default(), Vec::new());
     for (piece, count) in texts(counts, mark) {
         let last = if mark.is_empty() { piece.len() } else { piece.char_indices().last().map_or(0, |(at, _)| at) };
         let symbol = |(at, character): (usize, char)| {
             let known = if at < last { &plain } else { &marked };
             known.get(&character).copied().unwrap_or(BORDER)
         };
-        let mut ids = Vec::with_capacity(piece.len());
+        ids.clear();
         let mut start = 0;
         for stretch in options.borders.stretches(piece) {
             if start > 0 {
@@ -136,7 +136,7 @@ pub fn characters(
             ids.extend(stretch.char_indices().map(|(at, character)| symbol((start + at, character))));
             start += stretch.len();
         }
-        words.push_word(ids.into_iter(), count, &symbols);
+        words.push_word(ids.iter().copied(), count, &symbols);
     }
     words.finish();
     Ok((symbols, words))

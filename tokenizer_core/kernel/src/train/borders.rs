@@ -59,8 +59,9 @@ impl Borders {
             if character == SPACE {
                 continue;
             }
-            let script = if is_digit && !self.numbers { None } else { script_of(character, before) };
-            if self.scripts && before.is_some() && script.is_some() && before != script {
+            let has_script = self.scripts && (self.numbers || !is_digit);
+            let script = if has_script { script_of(character, before) } else { None };
+            if before.is_some() && script.is_some() && before != script {
                 return at;
             }
             before = script;
