@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
-    from tokenizer_core.kv_blocks import BlockHashes, block_hashes
+    from tokenizer_core.kv_blocks import BlockHashes, block_hashes, prefix_hash
     from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.packing.files import PackFormat, write_packs
@@ -280,6 +280,7 @@ __all__ = [
     "pad_id_of",
     "padded_width",
     "plan_packs",
+    "prefix_hash",
     "prefix_stable",
     "read_token_files",
     "sample_corpus",
@@ -336,7 +337,7 @@ _LATER = {
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_sentencepiece", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),
-        "kv_blocks": ("BlockHashes", "block_hashes"),
+        "kv_blocks": ("BlockHashes", "block_hashes", "prefix_hash"),
         "nearest": ("did_you_mean",),
         "packing.files": ("PackFormat", "write_packs"),
         "packing.pack": ("PackOptions", "pack", "pack_files"),
@@ -384,11 +385,12 @@ if not TYPE_CHECKING:  # A checker would believe that every name is there.
 _FOR_PEOPLE = """
     VERSION Tokenizer TokdError ArtifactError CorpusError InputError InvalidOption ReservedLiteral UnknownTokenId
     AddedToken BlockHashes ContinuedChat EncodedBatch EncodedChat EncodedPair Offsets PipelineConfig RenderedChat
-    Segmentation Settings block_hashes continue_chat shape_rows train train_characters train_sizes extend counted
-    Counts Recipe TrainingReport TrainingRun TrainSettings CharacterSettings SentencePieceBpeSettings UnigramSettings
-    WordPieceSettings WordSettings check check_artifact CheckReport compare Comparison fertility fertility_by_language
-    Fertility Explainer encode_corpus read_token_files check_token_files sample_corpus Files RayEngine TokenFiles pack
-    pack_files plan_packs write_packs Packs to_huggingface to_sentencepiece to_tiktoken to_vocab_merges
+    Segmentation Settings block_hashes prefix_hash continue_chat shape_rows train train_characters train_sizes extend
+    counted Counts Recipe TrainingReport TrainingRun TrainSettings CharacterSettings SentencePieceBpeSettings
+    UnigramSettings WordPieceSettings WordSettings check check_artifact CheckReport compare Comparison fertility
+    fertility_by_language Fertility Explainer encode_corpus read_token_files check_token_files sample_corpus Files
+    RayEngine TokenFiles pack pack_files plan_packs write_packs Packs to_huggingface to_sentencepiece to_tiktoken
+    to_vocab_merges
 """
 """The rest of ``__all__`` are words and parts for the service, and errors below these."""
 

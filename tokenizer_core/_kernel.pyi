@@ -759,6 +759,9 @@ def block_hashes(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
     """Hash blocks of ids; ``tokenizer_core/kv_blocks.py`` says how. Options are JSON."""
 
+def prefix_hash(ids: npt.NDArray[np.uint32]) -> str:
+    """Hash a whole row of ids; ``tokenizer_core/kv_blocks.py`` says how."""
+
 def best_fit(sizes: npt.NDArray[np.uint32], room: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
     """Put rows of 1 to ``room`` tokens into packs; returns the rows of all packs, and where each pack begins.
 

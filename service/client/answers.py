@@ -80,6 +80,9 @@ class Encoding(Answer):
     reserved_literals: list[dict[str, Any]]
     truncated: dict[str, Any] | None
     block_hashes: dict[str, Any]
+    new_ids: list[int]
+    prefix_hash: str
+    since: dict[str, Any] | None
     appended: int
     inserted: list[int]
     retokenized_equal: bool

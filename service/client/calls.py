@@ -59,6 +59,7 @@ class EncodeOptions(TextOptions, total=False):
     nbest: int
     seed: int
     block_hashes: Mapping[str, Any]
+    since: Mapping[str, Any]
     parts: Sequence[PartName]
 
 

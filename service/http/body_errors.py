@@ -26,8 +26,8 @@ _JSON_PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _ID_FIELDS = ("ids", "tokens")
 """Fields that hold ids, or lists of ids."""
 
-_BY_NAME = ("texts",)
-"""Fields that hold values by names of the caller's."""
+_BY_NAME = ("texts", "since")
+"""Fields that hold values by names."""
 
 CALLED_ELSEWHERE = {
     "model": "tokenizer",
@@ -87,7 +87,7 @@ def explain(error: ValidationError, body: bytes, model: type[BaseModel], nested:
         refused.path = f"{nested}.{refused.path}" if nested and refused.path else refused.path
         return refused
     if unknown:
-        name = str(first["loc"][0])
+        name = _path(first["loc"]) or ""
         near = _nearest_field(model, unknown) or "; see /docs"
         return ServiceError("unknown_field", f"{quote(name)} is not a field of this request{near}", name)
     group = [item for item in found if item["loc"][:1] == first["loc"][:1]]

@@ -68,6 +68,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counting::PyPieceCounts>()?;
     module.add_class::<counting::PyReduced>()?;
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(block_hashes::prefix_hash, module)?)?;
     module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(counting::merge_sections, module)?)?;
