@@ -208,6 +208,8 @@ def encode_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -
 def encode_words(words: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text that is split into words into ids, with the word of each."""
     given = one_list(several(words, "words"), "words", "encode_words_batch takes several")
+    if not len(given):
+        raise InvalidOption("words is empty; encode_words_batch takes [[]]", field="words")
     return Call("POST", "/encode", Encoding, _renamed({"words": given, **options}))
 
 

@@ -65,8 +65,8 @@ def refuse_large_frames(
 
 
 def is_one(field: str, given: Any) -> bool:
-    """Tell whether a field has one text, or one list of words or of their labels, and not a list of them."""
-    return not (given and isinstance(given[0], list)) if field.startswith("word") else isinstance(given, str)
+    """Tell whether a field has one text, or one list of words or of labels, and not a list of such, or an empty one."""
+    return bool(given) and not isinstance(given[0], list) if field.startswith("word") else isinstance(given, str)
 
 
 def texts_of(request: TextRequest) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from service.client import Client
 from tests.service.conftest import MakeClient
-from tokenizer_core import Tokenizer
+from tokenizer_core import InvalidOption, Tokenizer
 
 ROWS = [["the", "quick", "fox's", "tokenization"], [], ["Hello"]]
 LABELS = [[1, 0, 2, 3], [], [4]]
@@ -47,6 +47,9 @@ def test_words_are_those_of_the_library(make_client: MakeClient) -> None:
         one = client.post("/encode", json={"words": ROWS[0], "word_labels": LABELS[0], "return": parts}).json()
         columns = {"words": pa.array(ROWS, WORDS), "word_labels": pa.array(LABELS, NUMBERS)}
         table = client.post("/encode", content=stream({"return": parts}, columns), headers=ARROW)
+        no_row = client.post("/encode", content=stream({}, {"words": pa.array([], WORDS)}), headers=ARROW)
+        none = client.post("/encode", json={"words": [], "word_labels": []}).json()
+        empty = client.post("/encode", json={"words": [[]], "word_labels": [[]]}).json()
         octets = client.post("/encode", json={"words": ROWS[0]}, headers={"accept": "application/octet-stream"})
     assert plain.keys() == {"tokenizer", "ids", "count", "word_ids", "labels"}
     assert plain["ids"] == full["ids"] == [row.ids.tolist() for row in expected]
@@ -56,6 +59,8 @@ def test_words_are_those_of_the_library(make_client: MakeClient) -> None:
     full.pop("tokenizer")
     assert {name: one[name] for name in parts} == {name: full[name][0] for name in parts}
     assert rows_of(table.content) == full
+    assert rows_of(no_row.content) == {"ids": [], "count": [], "word_ids": []}
+    assert (none["count"], empty["count"]) == ([], [0])
     assert np.frombuffer(octets.content, "<u4").tolist() == plain["ids"][0]
 
 
@@ -200,6 +205,9 @@ def test_the_client_sends_words_and_shared_texts(run_server, artifacts: tuple[st
     with run_server() as server, Client(server.url) as tokd:
         rows = tokd.encode_words_batch(ROWS, word_labels=LABELS)
         assert tokd.encode_words(ROWS[0], word_labels=LABELS[0]) == rows[0]
+        assert tokd.encode_words_batch([]) == []
+        with pytest.raises(InvalidOption, match="empty"):
+            tokd.encode_words([])
         assert [row.word_ids for row in rows][1] == [None] * len(rows[1].ids)
         shared = tokd.encode_batch("what?", text_pair=["a", "b b"])
         assert shared == tokd.encode_batch(["what?", "what?"], text_pair=["a", "b b"])
