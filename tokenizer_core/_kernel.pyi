@@ -343,6 +343,13 @@ class Pipeline:
     ) -> tuple[Ids, npt.NDArray[np.uint32]]:
         """Encode a text with the span of every id in ``unit``; ids (n,) and spans (n, 2)."""
 
+    def word_ids(self, text: str, special_tokens: str = "reject") -> tuple[Ids, npt.NDArray[np.uint32]]:
+        """Encode a text with the number of the piece, or added token, of every id; ids (n,) and numbers (n,).
+
+        Raises:
+            InvalidOption: the model does not cut a text into pieces.
+        """
+
     def encode_chat(
         self,
         text: str,

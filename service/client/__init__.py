@@ -121,6 +121,8 @@ class _Method(Generic[P, T]):
 class _Methods:
     encode = _Method(calls.encode)
     encode_batch = _Method(calls.encode_batch)
+    encode_words = _Method(calls.encode_words)
+    encode_words_batch = _Method(calls.encode_words_batch)
     encode_ids = _Method(calls.encode_ids)
     encode_ids_batch = _Method(calls.encode_ids_batch)
     encode_arrow = _Method(calls.encode_arrow)

@@ -73,6 +73,7 @@ class Encoding(Answer):
     labels: list[int]
     type_ids: list[int]
     sequence_ids: list[int | None]
+    word_ids: list[int | None]
     overflow_of: int
     template: str | None
     assistant_mask: list[int]

@@ -58,6 +58,7 @@ class EncodeOptions(TextOptions, total=False):
     alpha: float
     nbest: int
     seed: int
+    word_labels: Sequence[int] | Sequence[Sequence[int]]
     block_hashes: Mapping[str, Any]
     since: Mapping[str, Any]
     parts: Sequence[PartName]
@@ -197,21 +198,34 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text into ids, and what else ``parts`` asks for."""
-    return Call("POST", "/encode", Encoding, _renamed({"text": one(text), **options}))
+    return Call("POST", "/encode", Encoding, _single(text, options))
 
 
-def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
-    """Turn many texts into ids, in as many requests as it takes."""
-    call = Call("POST", "/encode", rows_of(Encoding), _renamed({"text": several(texts), **options}))
-    return json_rows(call, _TEXTS)
+def encode_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
+    """Turn many texts, or one beside each of a list in ``text_pair``, into ids, in as many requests as it takes."""
+    return json_rows(Call("POST", "/encode", rows_of(Encoding), _many(texts, options)), _TEXTS)
+
+
+def encode_words(words: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Encoding]:
+    """Turn a text that is split into words into ids, with the word of each."""
+    given = one_list(several(words, "words"), "words", "encode_words_batch takes several")
+    if not len(given):
+        raise InvalidOption("words is empty; encode_words_batch takes [[]]", field="words")
+    return Call("POST", "/encode", Encoding, _renamed({"words": given, **options}))
+
+
+def encode_words_batch(texts: Sequence[Sequence[str]], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
+    """Turn many texts that are split into words into ids, with the word of each."""
+    call = Call("POST", "/encode", rows_of(Encoding), _renamed({"words": several(texts), **options}))
+    return json_rows(call, ("words", "word_labels"))
 
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
     """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
-    return Call("POST", "/encode", _ids, _renamed({"text": one(text), **options}), OCTETS)
+    return Call("POST", "/encode", _ids, _single(text, options), OCTETS)
 
 
-def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
+def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
     """Turn texts into arrays of ids, up to 512 in a request."""
 
     def read(answer: Any) -> list[IdArray]:
@@ -220,8 +234,22 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
             raise ValueError("the rows are not the ids")
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
-    call = Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
-    return json_rows(call, _TEXTS, most=_ROWS_OF_OCTETS)
+    return json_rows(Call("POST", "/encode", read, _many(texts, options), OCTETS), _TEXTS, most=_ROWS_OF_OCTETS)
+
+
+def _single(text: str, options: EncodeOptions) -> dict[str, Any]:
+    if _has_several(options):
+        raise InvalidOption("text_pair is one text; the method that ends in _batch takes several", field="text_pair")
+    return _renamed({"text": one(text), **options})
+
+
+def _many(texts: Sequence[str] | str, options: EncodeOptions) -> dict[str, Any]:
+    is_shared = isinstance(texts, str) and _has_several(options)
+    return _renamed({"text": texts if is_shared else several(texts), **options})
+
+
+def _has_several(options: EncodeOptions) -> bool:
+    return not isinstance(options.get("text_pair", ""), str | None)
 
 
 def _ids(answer: Any) -> IdArray:

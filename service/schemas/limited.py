@@ -28,11 +28,19 @@ def under_limits(*, max_items: int, max_ids: int) -> Requests:
     seconds = either(str, list_of(str, max_items), None)
     one_or_many = (list_of(Object, max_items), list_of(list_of(Object, max_items), max_items))
     chats = either(*one_or_many, None)
+    words = either(list_of(str, max_ids), list_of(list_of(str, max_ids), max_items), None)
+    labels = either(list_of(int, max_ids), list_of(list_of(int, max_ids), max_items), None)
     ids = either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     spans = either(list_of(Span, max_ids), list_of(list_of(Span, max_ids), max_items), None)
     return Requests(
         to_encode=narrow(
-            EncodeRequest, text=texts, text_pair=seconds, messages=chats, prefix_ids=list_of(Id, max_ids) | None
+            EncodeRequest,
+            text=texts,
+            text_pair=seconds,
+            words=words,
+            word_labels=labels,
+            messages=chats,
+            prefix_ids=list_of(Id, max_ids) | None,
         ),
         to_count=narrow(CountRequest, text=texts, text_pair=seconds, messages=chats),
         to_offsets=narrow(OffsetsRequest, text=texts, text_pair=seconds, messages=chats, target_spans=spans),

@@ -25,6 +25,7 @@ PartName = Literal[
     "position_ids",
     "type_ids",
     "sequence_ids",
+    "word_ids",
     "overflow_of",
     "segmentations",
     "labels",
@@ -35,11 +36,12 @@ PartName = Literal[
     "prefix_stable",
 ]
 
-Subject = Literal["texts", "chats", "prefixes"]
+Subject = Literal["texts", "words", "chats", "prefixes"]
 """What a request is about; ``prefixes`` are chats that begin with ids of an engine."""
 
-Need = Literal["spans", "sequences", "nbest"]
-"""What texts are encoded to beyond their ids: places, segments as pairs have them, or lists of segmentations."""
+Need = Literal["spans", "sequences", "words", "nbest"]
+"""What texts are encoded to beyond their ids: places, segments as pairs have them, the words of strings, or lists of
+segmentations."""
 
 
 class Part(NamedTuple):
@@ -57,7 +59,7 @@ class Part(NamedTuple):
     meaning: str
     make: Callable[[Row, Any], Any]
     kind: Any = list[int]
-    of: tuple[Subject, ...] = ("texts", "chats")
+    of: tuple[Subject, ...] = ("texts", "words", "chats")
     needs: tuple[Need, ...] = ()
     renders_again: bool = False
 
@@ -99,8 +101,8 @@ class Segmentation(BaseModel):
     score: float = Field(description="The sum of the scores of its tokens: the logarithm of a probability.")
 
 
-_ALL: tuple[Subject, ...] = ("texts", "chats", "prefixes")
-_TEXTS: tuple[Subject, ...] = ("texts",)
+_ALL: tuple[Subject, ...] = ("texts", "words", "chats", "prefixes")
+_TEXTS: tuple[Subject, ...] = ("texts", "words")
 _CHATS: tuple[Subject, ...] = ("chats",)
 
 PARTS: dict[PartName, Part] = {
@@ -112,7 +114,7 @@ PARTS: dict[PartName, Part] = {
         kind=list[str],
     ),
     "spans": Part(
-        "half-open spans in code points of a text, of the own text of each id in a pair, or of a rendered chat; empty "
+        "half-open spans in code points of a text, of the own text or word of each id, or of a rendered chat; empty "
         "for special tokens round a text, at 0 or at its end; `[0, 0]` for padding",
         lambda row, source: row.carry(source.spans),
         kind=list[Span],
@@ -137,6 +139,14 @@ PARTS: dict[PartName, Part] = {
         of=_TEXTS,
         needs=("sequences",),
     ),
+    "word_ids": Part(
+        "the number of the word of each id in `words`, or of the piece that the pretokenizer cut from a text; null for "
+        "special tokens round the text and padding",
+        lambda row, source: Nulls(row.carry(source.pair.word_ids, -1)),
+        kind=list[int | None],
+        of=_TEXTS,
+        needs=("sequences", "words"),
+    ),
     "overflow_of": Part(
         "the number of the text, or pair, that a row is of; with `stride` several are of one",
         lambda _, source: source.pair.overflow_of,
@@ -148,11 +158,12 @@ PARTS: dict[PartName, Part] = {
         "of a Unigram model, alone: the `nbest` most probable segmentations with their scores, the best first",
         lambda _, source: source,
         kind=list[Segmentation],
-        of=_TEXTS,
+        of=("texts",),
         needs=("nbest",),
     ),
     "labels": Part(
-        "the ids, with -100 on padding and, in chats, outside `train_on`",
+        "the ids, with -100 on padding and, in chats, outside `train_on`; with `word_labels` the label of each word on "
+        "its first id, and -100 elsewhere",
         lambda row, source: source.labels(row),
         renders_again=True,
     ),
@@ -172,6 +183,7 @@ PARTS: dict[PartName, Part] = {
         "nothing is cut. Only whole ids are cut",
         lambda row, source: source.truncated(row),
         kind=Truncated | list[Truncated | None] | None,
+        of=("texts", "chats"),
         needs=("spans",),
     ),
     "reserved_literals": Part(
@@ -191,9 +203,6 @@ PARTS: dict[PartName, Part] = {
 
 PLAIN: tuple[PartName, ...] = ("ids", "count")
 """Parts that answers have unless others are asked for."""
-
-PAIR_PARTS: tuple[PartName, ...] = ("type_ids", "sequence_ids")
-"""Parts that answers to pairs then have too."""
 
 
 def needs_of(parts: Collection[PartName]) -> set[Need]:

@@ -127,7 +127,7 @@ def test_arrow_is_asked_as_json_is(ask: Ask) -> None:
             ask(refused(["a", "\ud800"]))
 
 
-CHAT = {"text", "messages"}
+CHAT = {"text", "words", "messages"}
 OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "prefix_ids", "new_from", "rewritten"}
 
 
