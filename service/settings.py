@@ -370,8 +370,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def markdown() -> str:
     """Return the table as Markdown: what ``docs/settings.md`` holds."""
-    lines = ["| setting | default | variable | flag | meaning |", "|---|---|---|---|---|"]
-    lines += [f"| {r.name} | `{r.default_text}` | `{r.env}` | `{r.flag}` | {r.meaning} |" for r in table()]
+    lines = ["| setting | default | flag | meaning |", "|---|---|---|---|"]
+    lines += [f"| {r.name} | `{r.default_text}` | `{r.flag}` | {r.meaning} |" for r in table()]
     return "\n".join(lines) + "\n"
 
 
