@@ -14,8 +14,9 @@ PAGE = ROOT / "docs" / "python.md"
 
 HEAD = """# The Python API
 
-`tokenizer_core` as a person uses it, made from its docstrings; `help(tokenizer_core.Tokenizer.encode)` says more. What
-the package has beside these names is for the service.
+`tokenizer_core` as a person uses it, made from its docstrings: of each the first clause, of which
+`help(tokenizer_core.train)` says more. What the package has beside these names is for the service. Fields of settings
+are in [a table](training.md#settings), errors [beside their codes](errors.md#codes-of-the-library).
 """
 
 
@@ -24,22 +25,26 @@ def page() -> str:
     names = [name for name in dir(tokenizer_core) if name != "VERSION"]
     values = {name: getattr(tokenizer_core, name) for name in names}
     classes = {name: value for name, value in values.items() if isinstance(value, type)}
-    errors = {name: value for name, value in classes.items() if issubclass(value, Exception)}
     shown = [HEAD, "## Functions\n", *(_line(name, value) for name, value in values.items() if name not in classes)]
+    plain = ["\n## Values and settings\n"]
     for name, value in classes.items():
-        if name not in errors:
-            members = _members(value)
-            shown += [f"\n## `{name}`\n", _first(value), *([""] if members else []), *members]
-    return "\n".join([*shown, "\n## Errors\n", *(f"- `{name}`: {_first(value)}" for name, value in errors.items()), ""])
+        if issubclass(value, Exception):
+            continue
+        members = [] if name.endswith("Settings") and name != "Settings" else _members(value)
+        if members:
+            shown += [f"\n## `{name}`\n", _first(value), "", *members]
+        else:
+            plain.append(f"- `{name}`: {_first(value)}")
+    return "\n".join([*shown, *plain, ""])
 
 
 def _members(kind: type[Any]) -> list[str]:
     lines = []
     everything = {name: value for one in reversed(kind.__mro__[:-1]) for name, value in vars(one).items()}
     for name, value in everything.items():
-        if name.startswith("_"):
+        if name.startswith("_") or name == "to_dict":
             continue
-        if isinstance(value, property):
+        if isinstance(value, property) and value.__doc__:
             lines.append(f"- `{name}`: {_first(value)}")
         elif isinstance(value, FunctionType | MethodDescriptorType | classmethod | staticmethod):
             lines.append(_line(name, getattr(kind, name)))
@@ -64,9 +69,9 @@ def _default(value: Any) -> str:
 
 
 def _first(value: Any) -> str:
-    """Return the first paragraph of a docstring, in Markdown."""
-    text = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "`")
-    return re.sub(r":\w+:`", "`", text)
+    """Return the first clause of a docstring, in Markdown."""
+    text = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ").partition("; ")[0].replace("``", "`")
+    return re.sub(r":\w+:`", "`", text).removesuffix(".") + "."
 
 
 if __name__ == "__main__":
