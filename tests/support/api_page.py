@@ -70,8 +70,8 @@ def _default(value: Any) -> str:
 
 def _first(value: Any) -> str:
     """Return the first clause of a docstring, in Markdown."""
-    text = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ").partition("; ")[0].replace("``", "`")
-    return re.sub(r":\w+:`", "`", text).removesuffix(".") + "."
+    text = " ".join((inspect.getdoc(value) or "").split()).replace("``", "`")
+    return re.split(r"[.;:] ", re.sub(r":\w+:`", "`", text) + " ", maxsplit=1)[0].strip() + "."
 
 
 if __name__ == "__main__":
