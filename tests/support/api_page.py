@@ -24,34 +24,31 @@ def page() -> str:
     """Return the page."""
     names = [name for name in dir(tokenizer_core) if name != "VERSION"]
     values = {name: getattr(tokenizer_core, name) for name in names}
-    classes = {name: value for name, value in values.items() if isinstance(value, type)}
-    shown = [HEAD, "## Functions\n", *(_line(name, value) for name, value in values.items() if name not in classes)]
-    plain = ["\n## Values and settings\n"]
-    for name, value in classes.items():
-        if issubclass(value, Exception):
-            continue
-        members = [] if name.endswith("Settings") and name != "Settings" else _members(value)
-        if members:
-            shown += [f"\n## `{name}`\n", _first(value), "", *members]
-        else:
-            plain.append(f"- `{name}`: {_first(value)}")
-    return "\n".join([*shown, *plain, ""])
+    kinds = {name: value for name, value in values.items() if isinstance(value, type)}
+    classes = {name: value for name, value in kinds.items() if not issubclass(value, Exception)}
+    shown = [HEAD, "## Functions\n", *(_line(name, value) for name, value in values.items() if name not in kinds)]
+    shown += ["\n## `Tokenizer`\n", *(_line(name, value) for name, value in _members(tokenizer_core.Tokenizer))]
+    shown += ["\n## Other classes\n", *(_class(name, value) for name, value in classes.items() if name != "Tokenizer")]
+    return "\n".join([*shown, ""])
 
 
-def _members(kind: type[Any]) -> list[str]:
-    lines = []
+def _class(name: str, kind: type[Any]) -> str:
+    is_trainer = name.endswith("Settings") and name != "Settings"
+    members = [] if is_trainer else [f"`{member}`" for member, _ in _members(kind) if member != "to_dict"]
+    return f"- `{name}`: {_first(kind)}" + (f" It has {', '.join(members)}." if members else "")
+
+
+def _members(kind: type[Any]) -> list[tuple[str, Any]]:
     everything = {name: value for one in reversed(kind.__mro__[:-1]) for name, value in vars(one).items()}
-    for name, value in everything.items():
-        if name.startswith("_") or name == "to_dict":
-            continue
-        if isinstance(value, property) and value.__doc__:
-            lines.append(f"- `{name}`: {_first(value)}")
-        elif isinstance(value, FunctionType | MethodDescriptorType | classmethod | staticmethod):
-            lines.append(_line(name, getattr(kind, name)))
-    return lines
+    shown = (property, FunctionType, MethodDescriptorType, classmethod, staticmethod)
+    return [
+        (name, getattr(kind, name)) for name, value in everything.items() if name[0] != "_" and isinstance(value, shown)
+    ]
 
 
 def _line(name: str, value: Any) -> str:
+    if isinstance(value, property):
+        return f"- `{name}`: {_first(value)}"
     given = [
         f"**{one.name}"
         if one.kind is one.VAR_KEYWORD
