@@ -360,10 +360,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def markdown() -> str:
-    """Return the table as Markdown: what ``docs/settings.md`` holds."""
-    lines = ["| setting | default | flag | meaning |", "|---|---|---|---|"]
-    lines += [f"| {r.name} | `{r.default_text}` | `{r.flag}` | {r.meaning} |" for r in table()]
-    return "\n".join(lines) + "\n"
+    """Return every setting as a line of Markdown: what ``docs/settings.md`` holds."""
+    return "".join(f"- `{row.name}`{_in_brackets(row)}: {row.meaning}\n" for row in table())
+
+
+def _in_brackets(row: Row) -> str:
+    """Return the default of a setting, and its flag if that is another word: of many values, each is given alone."""
+    flag = [f"`{row.flag}`"] if row.flag != "--" + row.name.replace("_", "-") else []
+    default = [f"`{row.default_text}`"] if row.default not in (None, ()) else []
+    return f" ({', '.join([*flag, *default])})" if flag or default else ""
 
 
 def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str, Any]:

@@ -202,6 +202,5 @@ def needs_of(parts: Collection[PartName]) -> set[Need]:
 
 
 def markdown() -> str:
-    """Return the table as Markdown: what ``docs/http.md`` holds."""
-    rows = (f"| `{name}` | {part.meaning} |" for name, part in PARTS.items())
-    return "\n".join(("| part | meaning |", "|---|---|", *rows)) + "\n"
+    """Return every part as a line of Markdown: what ``docs/http.md`` holds."""
+    return "".join(f"- `{name}`: {part.meaning}\n" for name, part in PARTS.items())

@@ -205,8 +205,7 @@ def test_the_table_of_parts_is_the_real_one() -> None:
 
 
 def test_the_table_of_training_settings_is_the_real_one() -> None:
-    rows = (f"| `{each.name}` | {each.shown_default} | {each.text} |" for each in training_settings().values())
-    table = "\n".join(("| setting | default | meaning |", "|---|---|---|", *rows))
+    table = "".join(f"- `{each.name}` ({each.shown_default}): {each.text}\n" for each in training_settings().values())
     assert table in (ROOT / "docs" / "training.md").read_text(encoding="utf-8"), table
 
 
@@ -216,7 +215,7 @@ def test_the_page_of_the_python_api_is_that_of_the_docstrings() -> None:
 
 def test_every_error_code_is_documented() -> None:
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    documented = dict(re.findall(r"^- `(\w+)` \((\d+)\): ", text, re.MULTILINE))
     assert documented == {code: str(problem.status) for code, problem in PROBLEMS.items()}
     assert {code for code in CLASS_OF_CODE if f"`{code}`" not in text} == set()
 
