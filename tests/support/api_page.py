@@ -12,6 +12,9 @@ from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "python.md"
 
+MOST_PARAMETERS = 8
+"""Of a function with more, only those are shown that must be given."""
+
 HEAD = """# The Python API
 
 `tokenizer_core` as a person uses it, made from its docstrings: of each the first clause, of which
@@ -49,16 +52,17 @@ def _members(kind: type[Any]) -> list[tuple[str, Any]]:
 def _line(name: str, value: Any) -> str:
     if isinstance(value, property):
         return f"- `{name}`: {_first(value)}"
-    given = [
-        f"**{one.name}"
-        if one.kind is one.VAR_KEYWORD
-        else one.name
-        if one.default is one.empty
-        else f"{one.name}={_default(one.default)}"
-        for one in inspect.signature(value).parameters.values()
-        if one.name not in ("self", "cls")
-    ]
+    parameters = [one for one in inspect.signature(value).parameters.values() if one.name not in ("self", "cls")]
+    given = [_parameter(one) for one in parameters]
+    if len(given) > MOST_PARAMETERS:
+        given = [one.name for one in parameters if one.default is one.empty] + ["..."]
     return f"- `{name}({', '.join(given)})`: {_first(value)}"
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    if one.kind is one.VAR_KEYWORD:
+        return f"**{one.name}"
+    return one.name if one.default is one.empty else f"{one.name}={_default(one.default)}"
 
 
 def _default(value: Any) -> str:
