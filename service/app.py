@@ -52,6 +52,8 @@ from service.routes import (
 )
 from service.routes.compat import (
     anthropic,
+    derender_chat,
+    derender_completions,
     engine_probes,
     openai,
     render_chat,
@@ -93,6 +95,8 @@ _ROUTES = (
     render_completions,
     render_messages,
     render_responses,
+    derender_chat,
+    derender_completions,
     engine_probes,
     # Before the route whose path covers this one.
     check,

@@ -35,6 +35,8 @@ NEEDS: Mapping[str, Need] = {
     "/v1/completions/render": ENCODE,
     "/v1/messages/render": ENCODE,
     "/v1/responses/render": ENCODE,
+    "/v1/chat/completions/derender": ENCODE,
+    "/v1/completions/derender": ENCODE,
     "/v1/models": EITHER,
     "/v1/models/{model}": EITHER,
     "/tokenizer_info": EITHER,
