@@ -22,6 +22,7 @@ NEEDS: Mapping[str, Need] = {
     "/offsets": ENCODE,
     "/count": ENCODE,
     "/render": ENCODE,
+    "/parse": ENCODE,
     "/explain": ENCODE,
     "/pack": ENCODE,
     "/compare": ENCODE,

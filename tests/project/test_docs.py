@@ -21,7 +21,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, requests, training
+from service.schemas import comparing, decoding, encode_jobs, parsing, requests, training
 from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
@@ -181,6 +181,8 @@ def test_every_route_is_documented() -> None:
         ("POST /offsets", requests.OffsetsRequest),
         ("POST /count", requests.CountRequest),
         ("POST /render", requests.RenderRequest),
+        ("POST /parse", parsing.ParseRequest),
+        ("POST /parse", parsing.Output),
         ("POST /compare", comparing.CompareRequest),
         ("POST /train-job", training.TrainJobRequest),
         ("POST /train-job", training.CorpusRequest),

@@ -20,6 +20,7 @@ POSTS = (
     "/offsets",
     "/count",
     "/render",
+    "/parse",
     "/explain",
     "/pack",
     "/compare",

@@ -30,6 +30,7 @@ from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, Off
 from service.schemas.comparing import CompareAnswer
 from service.schemas.explaining import ExplainAnswer
 from service.schemas.packing import PackAnswer
+from service.schemas.parsing import ParseAnswer
 from tests.service.conftest import MakeClient
 
 ANSWERS = {
@@ -38,6 +39,7 @@ ANSWERS = {
     "/offsets": OffsetsAnswer,
     "/count": CountAnswer,
     "/render": RenderAnswer,
+    "/parse": ParseAnswer,
     "/explain": ExplainAnswer,
     "/pack": PackAnswer,
     "/compare": CompareAnswer,

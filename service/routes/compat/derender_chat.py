@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import orjson
 from fastapi import FastAPI
 from pydantic import BaseModel, Field, RootModel
 
@@ -22,9 +23,11 @@ from service.routes.compat.derender_models import (
     UsageAnswer,
     usage,
 )
+from service.routes.compat.derendered_message import Messages, messages_of, plain
 from service.routes.compat.derendering import Outputs
 from service.routes.json_route import post
 from service.schemas.fields import Object, Position
+from service.schemas.parsing import written
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -52,6 +55,10 @@ class VllmDerenderChatRequest(DerenderFields):
         ),
         "nothing": Example("no output has no ids", {"generate_response": {"choices": [{"index": 0}]}}, status=400),
     }
+
+    def heavy(self) -> bool:
+        """Tell whether outputs may be parsed."""
+        return self.chat_request is not None
 
 
 class ToolCallFunction(BaseModel):
@@ -121,9 +128,6 @@ class VllmDerenderedChat(RootModel[VllmChatCompletion | VllmChatChunk]):
     """The whole answer, or of a stream a chunk."""
 
 
-_ALWAYS_NULL = dict.fromkeys(("refusal", "annotations", "audio", "function_call"))
-
-
 def vllm_derender_chat(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     """Turn ids that an engine generated into a chat completion, as vLLM's `/v1/chat/completions/derender`."""
     return _chunk(state, body) if body.stream else _whole(state, body)
@@ -135,14 +139,21 @@ def _whole(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
         raise ServiceError("missing_field", "this field is required", "generate_response")
     prompt = response.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
     derendering.bound(state, loaded, body.model, [response], [prompt])
-    outputs, choices, total = _outputs(loaded, body), list[Object](), 0
+    messages = messages_of(state, loaded, body.model, body.chat_request, prompt, response.request_id)
+    outputs, choices, total = _outputs(loaded, body, messages), list[Object](), 0
     for place, choice in enumerate(response.choices):
         path = f"generate_response.choices[{place}]"
         total += len(derendering.ids_of(choice, path, f"choice {choice.index}"))
-        text = outputs.begin(prompt).push(choice, path, is_last=True)
-        message = {"role": "assistant", "content": text, **_ALWAYS_NULL, "reasoning": None}
-        made = {"index": choice.index, "message": message, "logprobs": outputs.logprobs(choice.logprobs)}
-        choices.append(made | _end(body, choice) | {"routed_experts": None})
+        text, reason = outputs.begin(prompt).push(choice, path, is_last=True), choice.finish_reason
+        message = plain(text)
+        if messages is not None:
+            message, reason = messages.whole(text, choice.index, reason)
+        made = {
+            "index": choice.index,
+            "message": orjson.Fragment(written(message)),
+            "logprobs": outputs.logprobs(choice.logprobs),
+        }
+        choices.append(made | _end(body, choice, reason, messages) | {"routed_experts": None})
     fields = {
         "object": "chat.completion",
         "choices": choices,
@@ -161,13 +172,21 @@ def _chunk(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     loaded, prompt = state.registry.of_model(body.model), body.prompt_token_ids
     words = "derender_chat_stream expects at most one choice per chunk (got {})."
     begun = derendering.begin_step(state, loaded, body, prompt, words)
-    step = _outputs(loaded, body).step(begun, begun.chunk.prompt_token_ids if prompt is None else prompt)
-    choices = []
-    if step.choice is not None:
+    prompt = begun.chunk.prompt_token_ids if prompt is None else prompt
+    messages = messages_of(state, loaded, body.model, body.chat_request, prompt, begun.chunk.request_id)
+    outputs, choices = _outputs(loaded, body, messages), []
+    past, step = ("", outputs.step(begun, prompt)) if messages is None else outputs.whole_step(begun, prompt)
+    if (choice := step.choice) is not None:
+        delta, reason = {"content": step.text or None, "reasoning": None}, choice.finish_reason
+        if messages is not None:
+            delta, reason = messages.delta(past, step.text, choice.index, reason)
         role = None if step.before.begun else "assistant"
-        delta = {"role": role, "content": step.text or None, "reasoning": None}
-        made = {"index": step.choice.index, "delta": delta, "logprobs": step.logprobs}
-        choices.append(made | _end(body, step.choice))
+        made = {
+            "index": choice.index,
+            "delta": orjson.Fragment(written({"role": role, **delta})),
+            "logprobs": step.logprobs,
+        }
+        choices.append(made | _end(body, choice, reason, messages))
     fields = {
         "object": "chat.completion.chunk",
         "choices": choices,
@@ -178,15 +197,19 @@ def _chunk(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     return derendering.answer(state, loaded, body, step.chunk, fields, len(step.ids), step.after)
 
 
-def _outputs(loaded: ServedTokenizer, body: VllmDerenderChatRequest) -> Outputs:
+def _outputs(loaded: ServedTokenizer, body: VllmDerenderChatRequest, messages: Messages | None) -> Outputs:
     sent = body.chat_request
-    return Outputs(loaded, skips=sent is None or sent.skip_special_tokens is not False)
+    return Outputs(loaded, skips=messages is None and (sent is None or sent.skip_special_tokens is not False))
 
 
-def _end(body: VllmDerenderChatRequest, choice: GeneratedDelta) -> Object:
-    wants_ids = body.chat_request is not None and body.chat_request.return_token_ids
+def _end(
+    body: VllmDerenderChatRequest, choice: GeneratedDelta, reason: str | None, messages: Messages | None
+) -> Object:
+    sent = body.chat_request
+    # Ids would give away reasoning that is left out.
+    wants_ids = sent and sent.return_token_ids and (messages is None or sent.include_reasoning is not False)
     return {
-        "finish_reason": choice.finish_reason,
+        "finish_reason": reason,
         "stop_reason": choice.stop_reason,
         "token_ids": choice.token_ids if wants_ids else None,
     }

@@ -41,6 +41,9 @@ _CONTEXT = 4
 _SEED = 7
 """Ids of the prompt behind which a text is decoded, for decoders that drop a space before the first token."""
 
+CHOICE = "generate_chunk.choices[0]"
+"""The field of a chunk that has its output."""
+
 _HALF = "\ufffd"
 _DIGEST = 8
 _HEAD = _DIGEST + 1 + 8
@@ -96,16 +99,15 @@ def _digest(loaded: ServedTokenizer, content: bytes) -> bytes:
 
 
 class Output:
-    """One output as it is decoded, behind some ids; half a character at its end is left out, as in vLLM.
+    """One output as it is decoded; half a character at its end is left out, as in vLLM."""
 
-    Attributes:
-        past: the text of these ids.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, before: Ids, *, skips: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, skips: bool) -> None:
         self._stream = tokenizer.stream_decoder(skip_special_tokens=skips)
+
+    def past(self, ids: Ids) -> str:
+        """Decode what came before, which is checked already or stands in a state."""
         try:
-            self.past = self._stream.push(before)
+            return self._stream.push(ids)
         except TokdError:
             raise bad_state() from None
 
@@ -148,7 +150,9 @@ class Outputs:
 
     def begin(self, prompt: Sequence[int] | None) -> Output:
         """Begin with the output behind a prompt."""
-        return Output(self._tokenizer, self._seed(prompt), skips=self._skips)
+        output = Output(self._tokenizer, skips=self._skips)
+        output.past(self._seed(prompt))
+        return output
 
     def step(self, begun: Step, prompt: Sequence[int] | None) -> Step:
         """Decode the chunk of a stream."""
@@ -156,13 +160,24 @@ class Outputs:
         if choice is None:
             return begun
         ids = before.ids if before is not NEW else self._seed(prompt)
-        output = Output(self._tokenizer, ids, skips=self._skips)
-        text = output.push(choice, "generate_chunk.choices[0]", is_last=choice.finish_reason is not None)
-        kept = np.concatenate((ids, np.array(choice.token_ids or (), np.uint32)))
+        output = Output(self._tokenizer, skips=self._skips)
+        output.past(ids)
+        text = output.push(choice, CHOICE, is_last=choice.finish_reason is not None)
+        kept = np.concatenate((ids, np.array(begun.ids, np.uint32)))
         if not (self._on_tokens or output.is_within_a_character):
             kept = kept[-_CONTEXT:]
         after = StreamState(begun=True, offset=before.offset + len(text), ids=kept)
         return begun._replace(after=after, text=text, logprobs=self.logprobs(choice.logprobs, before.ids.tolist()))
+
+    def whole_step(self, begun: Step, prompt: Sequence[int] | None) -> tuple[str, Step]:
+        """Decode the chunk of a stream, and the text before it; the state keeps all ids of the output."""
+        choice, output = begun.choice, self.begin(prompt)
+        past = output.past(begun.before.ids)
+        if choice is None:
+            return past, begun
+        text = output.push(choice, CHOICE, is_last=choice.finish_reason is not None)
+        kept = np.concatenate((begun.before.ids, np.array(begun.ids, np.uint32)))
+        return past, begun._replace(after=StreamState(begun=True, offset=0, ids=kept), text=text)
 
     def _seed(self, prompt: Sequence[int] | None) -> Ids:
         """Return the ids of a prompt that decide the text of an output."""
