@@ -110,6 +110,7 @@ class ParseOptions(TypedDict, total=False):
     continue_final_message: bool
     template_args: Mapping[str, Any]
     template: str
+    response_template: Mapping[str, Any]
 
 
 class DecodeOptions(TypedDict, total=False):
