@@ -36,14 +36,15 @@ _MODE = re.compile(r"[0-7]{3}")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
+def _by_model(item: str, meaning: str) -> Any:
+    return setting((), meaning, item=item, separator=",")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a server is started with."""
 
-    settings_file: str | None = setting(
-        None,
-        "TOML file of settings, below variables and flags; SIGHUP reads it again",
-    )
+    settings_file: str | None = setting(None, "TOML file of settings, below variables and flags; SIGHUP reads it again")
     artifacts: tuple[str, ...] = setting(
         (BASE_ARTIFACT,),
         "artifact directories to serve; by default `artifacts/base` in the working directory, or else the installed "
@@ -70,31 +71,28 @@ class Settings:
     max_tokenizer_bytes: int = setting(
         256 << 20, "largest tokenizer that may be uploaded, packed and unpacked", least=1
     )
-    models: tuple[str, ...] = setting(
-        (),
+    models: tuple[str, ...] = _by_model(
+        "MODEL=TOKENIZER",
         "further names of tokenizers on every route, each as `model=tokenizer`; `*` is any text, as in `Qwen/*`",
-        item="MODEL=TOKENIZER",
-        separator=",",
     )
-    render: tuple[str, ...] = setting(
-        (),
+    render: tuple[str, ...] = _by_model(
+        "MODEL=ENGINE",
         "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` is any "
         "text",
-        item="MODEL=ENGINE",
-        separator=",",
     )
-    literals: tuple[str, ...] = setting(
-        (),
+    literals: tuple[str, ...] = _by_model(
+        "MODEL=MEANING",
         "meaning of a special token's literal in chats of drop-in routes, each as `model=text` (the default) or "
         "`model=engine`, where users can write control tokens, as in the engine",
-        item="MODEL=MEANING",
-        separator=",",
     )
-    max_model_len: tuple[str, ...] = setting(
-        (),
+    parsing: tuple[str, ...] = _by_model(
+        "MODEL=FORM",
+        "what the derender routes make of an output, each as `model=message` (the default: what renders back), "
+        "`model=vllm` (with the white space around reasoning and content, as vLLM's parsers leave it) or `model=text`",
+    )
+    max_model_len: tuple[str, ...] = _by_model(
+        "MODEL=LENGTH",
         "how many ids a model takes, each as `model=32768`; `*` is any text; without it what the artifact says",
-        item="MODEL=LENGTH",
-        separator=",",
     )
     chat_literals: str = setting(
         "text",

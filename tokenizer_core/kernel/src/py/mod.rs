@@ -15,6 +15,7 @@ mod pipeline;
 mod raise;
 mod rendering;
 mod responder;
+mod responses;
 mod sampling;
 mod shards;
 mod template;
@@ -63,6 +64,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<rendering::PyRendering>()?;
+    module.add_class::<responses::PyResponseTemplate>()?;
+    module.add_class::<responses::PyResponseParser>()?;
     module.add_class::<shards::PyDocumentEncoder>()?;
     module.add_class::<counting::PyCounter>()?;
     module.add_class::<counting::PyPieceCounts>()?;
