@@ -18,8 +18,9 @@ MOST_PARAMETERS = 8
 HEAD = """# The Python API
 
 `tokenizer_core` as a person uses it, made from its docstrings: of each the first clause, of which
-`help(tokenizer_core.train)` says more. What the package has beside these names is for the service. Fields of settings
-are in [a table](training.md#settings), errors [beside their codes](errors.md#codes-of-the-library).
+`help(tokenizer_core.train)` says more. What the package has beside these names is for the service. Settings
+of training (`TrainSettings`, `UnigramSettings` and others) are in [a list](training.md#settings), errors [beside their
+codes](errors.md#codes-of-the-library).
 """
 
 
@@ -28,7 +29,8 @@ def page() -> str:
     names = [name for name in dir(tokenizer_core) if name != "VERSION"]
     values = {name: getattr(tokenizer_core, name) for name in names}
     kinds = {name: value for name, value in values.items() if isinstance(value, type)}
-    classes = {name: value for name, value in kinds.items() if not issubclass(value, Exception)}
+    left_out = {name for name, value in kinds.items() if issubclass(value, Exception) or re.search(".Settings$", name)}
+    classes = {name: value for name, value in kinds.items() if name not in left_out}
     shown = [HEAD, "## Functions\n", *(_line(name, value) for name, value in values.items() if name not in kinds)]
     shown += ["\n## `Tokenizer`\n", *(_line(name, value) for name, value in _members(tokenizer_core.Tokenizer))]
     shown += ["\n## Other classes\n", *(_class(name, value) for name, value in classes.items() if name != "Tokenizer")]
@@ -36,8 +38,7 @@ def page() -> str:
 
 
 def _class(name: str, kind: type[Any]) -> str:
-    is_trainer = name.endswith("Settings") and name != "Settings"
-    members = [] if is_trainer else [f"`{member}`" for member, _ in _members(kind) if member != "to_dict"]
+    members = [f"`{member}`" for member, _ in _members(kind) if member != "to_dict"]
     return f"- `{name}`: {_first(kind)}" + (f" It has {', '.join(members)}." if members else "")
 
 
