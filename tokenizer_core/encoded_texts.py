@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +32,7 @@ NO_LABEL = np.int64(IGNORED)
 """The label of an id that is not the first of its word."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedText:
+class EncodedText(NamedTuple):
     """The ids of one text.
 
     Attributes:
@@ -53,10 +51,11 @@ class EncodedText:
 
     def part(self, start: int, end: int) -> EncodedText:
         """Return the same text with the ids from ``start`` to ``end`` alone."""
-        of_ids: Any = self.spans, self.word_ids, self.labels
-        cut = (None if values is None else values[start:end] for values in of_ids)
-        spans, word_ids, labels = cut
-        return EncodedText(self.ids[start:end], spans, word_ids, labels, self.length)
+        if end - start == len(self.ids):
+            return self
+        *arrays, length = self
+        cut: Any = (None if values is None else values[start:end] for values in arrays)
+        return EncodedText._make((*cut, length))
 
 
 def encode_texts(
@@ -160,5 +159,5 @@ def _labelled(
             labels[firsts] = np.array(values, np.int64)[numbers]
         except OverflowError:
             raise InvalidOption("a label has more than 64 bits", field="word_labels", row=row) from None
-        made.append(replace(text, labels=labels))
+        made.append(text._replace(labels=labels))
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -217,7 +217,7 @@ class Framing:
         """
         of, lengths = int(self._truncation == "only_second"), [len(text.ids) for text in texts]
         if self._stride is None or self._room is None or sum(lengths) <= self._room:
-            yield replace(self.around(*texts), overflow_of=overflow_of)
+            yield self._around(texts, overflow_of)
             return
         size = self._room - (sum(lengths) - lengths[of])
         if self._stride >= size:
@@ -226,9 +226,7 @@ class Framing:
         count = windows_count(lengths[of], size, self._stride)
         self.charge(count * max(self._room + self.special_tokens, ROW_IDS), "stride")
         for start, end in windows(lengths[of], size, self._stride, self._side):
-            window = texts[of].part(start, end)
-            row = self.around(*(window if index == of else text for index, text in enumerate(texts)))
-            yield replace(row, overflow_of=overflow_of)
+            yield self._around((*texts[:of], texts[of].part(start, end), *texts[of + 1 :]), overflow_of)
 
     def charge(self, ids: int, field: str) -> None:
         """Count ids of rows that have the same text again, before they are made.
@@ -253,7 +251,7 @@ class Framing:
         self.charge(length * rows, "text_pair")
         return [text] * rows
 
-    def around(self, *texts: EncodedText) -> EncodedPair:
+    def _around(self, texts: Sequence[EncodedText], overflow_of: int) -> EncodedPair:
         """Cut one text or two, and put them into the frame."""
         lengths = [len(text.ids) for text in texts]
         kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation)
@@ -269,7 +267,7 @@ class Framing:
         sizes = [len(row.ids) for row in rows]
 
         def joined(name: str, fill: np.generic) -> Any:
-            if all(getattr(text, name) is None for text in texts):
+            if getattr(texts[0], name) is None and getattr(texts[-1], name) is None:
                 return None
             values = (getattr(row, name) for row in rows)
             return np.concatenate(
@@ -285,6 +283,7 @@ class Framing:
             tuple(self._removed(text, stay) for text, stay in zip(texts, kept, strict=True)),
             joined("word_ids", NO_WORD),
             joined("labels", NO_LABEL),
+            overflow_of,
         )
 
     def _removed(self, text: EncodedText, length: int) -> tuple[int, int] | None:
