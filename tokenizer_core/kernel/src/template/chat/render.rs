@@ -20,7 +20,7 @@ use crate::template::run::clock::Clock;
 use crate::template::run::state::{Run, Turn};
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::parser::parse;
-use crate::template::syntax::resolve::resolve;
+use crate::template::syntax::scopes::resolve;
 use crate::template::values::budget::{Before, Budget};
 use crate::template::values::size::{size, sizes};
 use crate::template::values::text::{self, Builder, GENERATED, TEMPLATE, Text};
