@@ -5,6 +5,7 @@
 //! every prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
 //! whatever came before it, and is never tried again: the time is linear in the length of the piece.
 
+use crate::capacity::give_back;
 use crate::model::bpe::ranks::MergeTable;
 use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::TokenIndex;
@@ -150,12 +151,9 @@ impl Backtracker {
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
-        self.row.clear();
-        self.ids.clear();
-        self.dead.clear();
-        self.row.shrink_to(entries);
-        self.ids.shrink_to(entries);
-        self.dead.shrink_to(entries);
+        give_back(&mut self.row, entries);
+        give_back(&mut self.ids, entries);
+        give_back(&mut self.dead, entries);
     }
 }
 
