@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::raise::{exception, run};
+use super::raise::{Raise, run};
 use crate::block_hashes::{HashOptions, block_hashes as hash_blocks};
 use crate::error::{Code, Error};
 
@@ -26,7 +26,7 @@ pub fn block_hashes<'py>(
             .map_err(|error| Error::new(Code::InvalidOption, error.to_string()).at_field("options"))?;
         hash_blocks(scheme, &ids, block_size, &options)
     })
-    .map_err(|error| exception(py, &error, None))?;
+    .raise(py)?;
     Ok((
         PyArray1::from_vec(py, found.values),
         PyArray1::from_vec(py, found.digests),

@@ -6,8 +6,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::arguments::choice;
 use super::codec::PyCodec;
-use super::raise::{invalid_option, run, run_on};
+use super::raise::{run, run_on};
 use super::responder::{Outcome, other_tokenizer, outcome};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
@@ -82,16 +83,8 @@ impl PyChatResponder {
         now: Option<Now>,
         options: Options,
     ) -> PyResult<Outcome> {
-        let route = match route {
-            "encode" => ChatRoute::Encode,
-            "count" => ChatRoute::Count,
-            "tokenize" => ChatRoute::Tokenize,
-            other => {
-                let message = format!("route is \"encode\", \"count\" or \"tokenize\", not {other:?}");
-                return Err(invalid_option(body.py(), message, "route"));
-            }
-        };
-        self.ask(route, body, reference, now, options)
+        let routes = [("encode", ChatRoute::Encode), ("count", ChatRoute::Count), ("tokenize", ChatRoute::Tokenize)];
+        self.ask(choice(body.py(), "route", route, &routes)?, body, reference, now, options)
     }
 
     fn render<'py>(

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
-use super::raise::{exception, run};
+use super::raise::{Raise, run};
 use crate::capacity::with_room;
 use crate::decode::{Decoder, TokenBytes};
 use crate::encode::{Pipeline, PipelineStream};
@@ -29,7 +29,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Self) -> crate::error::Result<T> + Send) -> PyResult<T> {
-        run(py, self.ids.len() * 4, || work(self)).map_err(|error| exception(py, &error, None))
+        run(py, self.ids.len() * 4, || work(self)).raise(py)
     }
 
     fn bytes(&self) -> crate::error::Result<Vec<u8>> {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, exception, invalid_option, run};
 use super::text::kept;
 use crate::error::Error;
 use crate::json::check;
@@ -34,7 +34,7 @@ pub fn chat_json<'py>(value: &Bound<'py, PyAny>, field: &str) -> PyResult<Bound<
 /// See `_kernel.pyi`.
 #[pyfunction]
 pub fn count_json(py: Python<'_>, text: &[u8]) -> PyResult<(usize, usize, usize, usize, usize, usize)> {
-    let shape = run(py, text.len(), || Ok(Shape::of(text))).map_err(|error| exception(py, &error, None))?;
+    let shape = run(py, text.len(), || Ok(Shape::of(text))).raise(py)?;
     Ok((shape.commas, shape.lists, shape.objects, shape.fields, shape.strings, shape.depth))
 }
 
@@ -48,7 +48,7 @@ pub fn cut_out_lists<'py>(
     names: Vec<String>,
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
     let (py, body) = (body.py(), body.as_bytes());
-    let cut = run(py, body.len(), || Ok(Parts::of(body, &names))).map_err(|error| exception(py, &error, None))?;
+    let cut = run(py, body.len(), || Ok(Parts::of(body, &names))).raise(py)?;
     let Some(parts) = cut else { return Ok(None) };
     let objects = |list: check::Objects<'_>| -> Objects<'py> { (PyBytes::new(py, list.json.as_bytes()), list.ends) };
     let lists = PyDict::new(py);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySequence, PyString};
+use pyo3::types::{PyBytes, PySequence};
 
 use super::codec::PyCodec;
 use super::pipeline::options;
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, invalid_option, run};
 use super::{arguments, text};
 use crate::error::Result;
 use crate::shards::encoder::{DocumentEncoder, EndOfText};
@@ -71,14 +71,7 @@ impl PyDocumentEncoder {
     }
 
     fn encode_texts<'py>(&self, py: Python<'py>, texts: &Bound<'py, PySequence>) -> PyResult<Encoded<'py>> {
-        let rows = texts.to_list()?;
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|text| {
-                let message = format!("a document is a string, not {}", arguments::type_name(&text));
-                text.cast_into::<PyString>().map_err(|_| invalid_option(py, message, "texts"))
-            })
-            .collect::<PyResult<_>>()?;
+        let rows = text::documents(texts, "texts")?;
         let texts = text::all(&rows, self.0.pipeline.level())?;
         let texts = texts.rows();
         let encoded = run(py, usize::MAX, || self.0.encode_texts(&texts));
@@ -87,7 +80,7 @@ impl PyDocumentEncoder {
 }
 
 fn given(py: Python<'_>, encoded: Result<(Documents, Skipped)>) -> PyResult<Encoded<'_>> {
-    let (documents, skipped) = encoded.map_err(|error| exception(py, &error, None))?;
+    let (documents, skipped) = encoded.raise(py)?;
     let first = skipped.first.into_iter().map(|(_, number, reason)| (number, reason)).collect();
     let bytes = PyBytes::new(py, &documents.bytes);
     Ok((bytes, PyArray1::from_vec(py, documents.lengths), skipped.lines, first))

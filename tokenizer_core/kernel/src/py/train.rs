@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::arguments::choice;
 use super::counting::PyPieceCounts;
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, exception, invalid_option, run};
 use super::vocabulary::PyVocabulary;
 use crate::byte_level::text_to_bytes;
 use crate::error::{Code, Error, Result};
@@ -84,7 +85,7 @@ pub fn learn_merges<'py>(
     known: Merges,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
-    let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
+    let tie_break = TieBreak::from_name(tie_break).raise(py)?;
     let alphabet = match (level, vocabulary) {
         ("bytes", None) => Alphabet::Bytes,
         ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
@@ -109,14 +110,7 @@ pub fn learn_merges<'py>(
             return Err(invalid_option(py, message, "level"));
         }
     };
-    let score = match score {
-        "count" => Score::Count,
-        "likelihood" => Score::Likelihood,
-        other => {
-            let message = format!("score is \"count\" or \"likelihood\", not {other:?}");
-            return Err(invalid_option(py, message, "score"));
-        }
-    };
+    let score = choice(py, "score", score, &[("count", Score::Count), ("likelihood", Score::Likelihood)])?;
     // The entry of a token of bytes in tokenizer.json must not be that of a special token either.
     let is_spelled = level == "bytes";
     let entries = forbidden.iter().filter(|_| is_spelled).filter_map(|literal| text_to_bytes(literal));
