@@ -84,7 +84,7 @@ impl FormRewrite {
         while let Some(unstable) = self.first_unstable(text.as_bytes(), done) {
             // The character before is stable: what follows may compose with it, and with nothing before it.
             let start = text[done..unstable].char_indices().next_back().map_or(done, |(start, _)| done + start);
-            let end = text[unstable..].char_indices().find(|(_, character)| self.is_stable(*character));
+            let end = text[unstable..].char_indices().find(|(_, character)| self.is_stable(*character as usize));
             done = end.map_or(text.len(), |(length, _)| unstable + length);
             self.rewrite_region(text, start..done, &mut rewriter, &mut scratch);
         }
@@ -111,22 +111,18 @@ impl FormRewrite {
                 0xE0..0xF0 => (usize::from(lead & 0x0F) << 12 | part(at + 1) << 6 | part(at + 2), 3),
                 _ => (usize::from(lead & 0x07) << 18 | part(at + 1) << 12 | part(at + 2) << 6 | part(at + 3), 4),
             };
-            let stable = match self.stable.get(index / 64) {
-                Some(bits) => bits & (1 << (index % 64)) != 0,
-                None => char::from_u32(index as u32).is_none_or(|character| self.form.is_stable(character)),
-            };
-            if !stable {
+            if !self.is_stable(index) {
                 return Some(at);
             }
             at += length;
         }
     }
 
-    fn is_stable(&self, character: char) -> bool {
-        let index = character as usize;
-        match self.stable.get(index / 64) {
-            Some(bits) => bits & (1 << (index % 64)) != 0,
-            None => self.form.is_stable(character),
+    #[inline(always)]
+    fn is_stable(&self, code: usize) -> bool {
+        match self.stable.get(code / 64) {
+            Some(bits) => bits & (1 << (code % 64)) != 0,
+            None => char::from_u32(code as u32).is_none_or(|character| self.form.is_stable(character)),
         }
     }
 
@@ -159,8 +155,7 @@ impl FormRewrite {
             let last = blocks.get(index + 1).map_or(output.len(), |next| next.first);
             block_text.clear();
             block_text.extend(output[block.first..last].iter().map(|mark| mark.character));
-            rewriter.keep(block.start);
-            rewriter.replace(block.end, block_text);
+            rewriter.put(block.start..block.end, block_text);
         }
     }
 }
