@@ -9,11 +9,11 @@ use std::str;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::flat_line::flat_text;
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 use crate::formats::json::JsonText;
 use crate::json::limits::exceeded;
+use crate::json::scan::Scanner;
 
 /// Before the first line of a file it is not part of the line: some editors write it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -77,8 +77,8 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
         let message = format!("line {number}, column {column}: {reason}");
         Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
     };
-    if let Some(text) = flat_text(line, field) {
-        return Ok(Cow::Owned(text));
+    if let Some(text) = scanned(line, field) {
+        return Ok(text);
     }
     if let Some((at, reason)) = exceeded(line.as_bytes()) {
         return Err(at_column(at + 1, &reason));
@@ -112,6 +112,20 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
     }
     let reason = error.to_string();
     Err(at_line(reason.split(" at line ").next().unwrap_or_default()))
+}
+
+/// The text of a line as nearly all are; the parser reads the rest, and says what is wrong with a line.
+fn scanned<'l>(line: &'l str, field: &str) -> Option<Cow<'l, str>> {
+    let mut scanner = Scanner::of(line);
+    let mut text = None;
+    scanner.object(|scanner, key| {
+        if key != field {
+            return scanner.check();
+        }
+        text.replace(scanner.text()?).is_none().then_some(())
+    })?;
+    scanner.end()?;
+    text
 }
 
 fn parse<'l>(line: &'l str, field: &str) -> serde_json::Result<Cow<'l, str>> {
