@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::answer::write_rows;
-use crate::decode::Decoder;
+use crate::decode::{Decoder, SequenceIds};
 use crate::encode::Pipeline;
 use crate::error::Result;
 use crate::json::scan::Scanner;
@@ -85,8 +85,9 @@ impl<'a> IdsRequest<'a> {
         let mut start = 0;
         let mut rows = Vec::with_capacity(self.ends.len());
         for end in &self.ends {
+            let (tokens, skip_special_tokens) = (pipeline.tokens(), self.skip_special_tokens);
             let (ids, mut row) = (&self.ids[start..*end], Vec::new());
-            pipeline.decoder().append(pipeline.tokens(), ids, self.skip_special_tokens, &mut row)?;
+            pipeline.decoder().append(SequenceIds { tokens, ids, skip_special_tokens }, &mut row)?;
             rows.push(row);
             start = *end;
         }
