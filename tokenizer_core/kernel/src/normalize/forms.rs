@@ -12,6 +12,7 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfd_quick, is_nfkc_qu
 use super::Normalized;
 use super::rewriter::Rewriter;
 use crate::unicode::older::{self, is_known};
+use crate::unicode::utf8::decode;
 
 /// Characters below are looked up in a bitmap, the rarer ones above in the tables of the crate.
 const BITMAP_CHARS: usize = 0x2_0000;
@@ -94,7 +95,6 @@ impl FormRewrite {
     /// The beginning of the first unstable character at or after `at`, in bytes of valid UTF-8.
     fn first_unstable(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
         let limit = self.form.first_unstable_byte();
-        let part = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(byte & 0x3F));
         loop {
             let lead = *bytes.get(at)?;
             if lead < limit {
@@ -106,12 +106,8 @@ impl FormRewrite {
                 }
                 continue;
             }
-            let (index, length) = match lead {
-                ..0xE0 => (usize::from(lead & 0x1F) << 6 | part(at + 1), 2),
-                0xE0..0xF0 => (usize::from(lead & 0x0F) << 12 | part(at + 1) << 6 | part(at + 2), 3),
-                _ => (usize::from(lead & 0x07) << 18 | part(at + 1) << 12 | part(at + 2) << 6 | part(at + 3), 4),
-            };
-            if !self.is_stable(index) {
+            let (code, length) = decode(bytes, at, lead);
+            if !self.is_stable(code as usize) {
                 return Some(at);
             }
             at += length;
