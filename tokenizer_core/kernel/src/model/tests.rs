@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{AnyModel, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
+use super::{AnyModel, Covered, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
 use crate::decode::token_widths::Unit;
@@ -44,13 +44,7 @@ impl Words {
 impl Model for Words {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        _work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], _work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         // In any order.
         for (at, piece) in pieces.iter().enumerate().rev() {
             let unknown = || self.unknown.map(|id| vec![Token { id, bytes: piece.length() as u32 }]);

@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::lattice::Step;
 use super::{Unigram, is_char_start};
 use crate::capacity::reserve;
-use crate::model::{Token, Uncovered};
+use crate::model::{Covered, Token};
 
 /// Pieces of a text, one after the other: no token is in two.
 #[derive(Debug, Default)]
@@ -73,12 +73,7 @@ pub struct Ways<'a> {
 
 impl Unigram {
     /// Put a piece behind those collected.
-    pub(in crate::model) fn collect(
-        &self,
-        text: &[u8],
-        piece: Range<usize>,
-        pieces: &mut CollectedPieces,
-    ) -> Result<(), Uncovered> {
+    pub(in crate::model) fn collect(&self, text: &[u8], piece: Range<usize>, pieces: &mut CollectedPieces) -> Covered {
         let (start, word) = (piece.start, &text[piece]);
         let mut is_end = vec![false; word.len() + 1];
         is_end[0] = true;
@@ -185,11 +180,7 @@ impl<'a> Ways<'a> {
     ///
     /// # Errors
     /// None but where pieces have no way, which [`Unigram::collect`] refuses.
-    pub fn best(
-        &self,
-        count: usize,
-        wanted: impl FnOnce(&[f64]) -> Range<usize>,
-    ) -> Result<Vec<(f64, Vec<Token>)>, Uncovered> {
+    pub fn best(&self, count: usize, wanted: impl FnOnce(&[f64]) -> Range<usize>) -> Covered<Vec<(f64, Vec<Token>)>> {
         let found = self.found(count);
         let mut listed: Vec<(f64, usize)> = (0..found.len())
             .map(|way| (self.steps(&found, way).map(|(id, _)| self.model.entries.double(id)).sum(), way))
@@ -261,7 +252,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The tokens of a way, unknown ones as the model writes them.
-    fn tokens(&self, found: &[Way], way: usize) -> Result<Vec<Token>, Uncovered> {
+    fn tokens(&self, found: &[Way], way: usize) -> Covered<Vec<Token>> {
         let (mut tokens, mut steps, mut start) = (Vec::new(), self.steps(found, way), 0);
         let mut own = Vec::new();
         for end in &self.pieces.ends {
