@@ -96,9 +96,9 @@ mod tests {
 
     /// Words with spaces between them; `##` joins one to the word before, and a full stop needs no space.
     #[derive(Debug, Default)]
-    struct Words;
+    struct WordDecoder;
 
-    impl Decoder for Words {
+    impl Decoder for WordDecoder {
         /// True if a word came before; and the last word, which has not been written.
         type State = (bool, Vec<u8>);
 
@@ -136,18 +136,18 @@ mod tests {
             let tokens = TokenBytes::new(&Vocabulary::new(vocabulary, Vec::new(), Vec::new()).unwrap(), &[]).unwrap();
             let mut whole = Vec::new();
             let part_of = |ids| SequenceIds { tokens: &tokens, ids, skip_special_tokens: false };
-            Words.append(part_of(&ids), &mut whole).unwrap();
+            WordDecoder.append(part_of(&ids), &mut whole).unwrap();
             let truth = ids.iter().map(|id| entries[*id as usize]).collect::<Vec<_>>().join(" ");
             let truth = truth.replace(" ##", "").replace(" .", ".").replace("##", "");
             prop_assert_eq!(String::from_utf8(whole).unwrap(), &*truth);
             let (mut stream, mut text, mut rest) = (TextStream::default(), String::new(), &ids[..]);
             for length in lengths {
                 let (part, others) = rest.split_at(length.min(rest.len()));
-                text += &stream.push(&Words, part_of(part)).unwrap();
+                text += &stream.push(&WordDecoder, part_of(part)).unwrap();
                 rest = others;
             }
-            text += &stream.push(&Words, part_of(rest)).unwrap();
-            prop_assert_eq!(text + &stream.finish(&Words).unwrap(), truth);
+            text += &stream.push(&WordDecoder, part_of(rest)).unwrap();
+            prop_assert_eq!(text + &stream.finish(&WordDecoder).unwrap(), truth);
         }
     }
 }

@@ -110,12 +110,12 @@ fn scored(entries: Vec<(Cow<'_, str>, f64)>) -> Result<Vocabulary> {
 
 #[derive(Default)]
 struct Document<'de> {
-    model: Option<Model<'de>>,
+    model: Option<ModelFields<'de>>,
     rest: Map<String, Value>,
 }
 
 #[derive(Default)]
-struct Model<'de> {
+struct ModelFields<'de> {
     vocab: Option<Vocab<'de>>,
     merges: Option<Vec<Parts<'de>>>,
     rest: Map<String, Value>,
@@ -168,15 +168,15 @@ macro_rules! seed {
     };
 }
 
-seed!(ModelSeed, Model<'de>, deserialize_map);
+seed!(ModelSeed, ModelFields<'de>, deserialize_map);
 
 impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
-    type Value = Model<'de>;
+    type Value = ModelFields<'de>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Model<'de>, A::Error> {
-        let (reader, mut model) = (self.0, Model::default());
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<ModelFields<'de>, A::Error> {
+        let (reader, mut model) = (self.0, ModelFields::default());
         while let Some(JsonText(key)) = entries.next_key()? {
             match key.as_ref() {
                 "vocab" => {

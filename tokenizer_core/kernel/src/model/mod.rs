@@ -145,7 +145,7 @@ pub enum AnyModel {
     Symbols(Box<Symbols>),
     /// A model whose tokens do not tile.
     #[cfg(test)]
-    Words(Box<tests::Words>),
+    Words(Box<tests::WholeWords>),
 }
 
 /// Do the same with whichever model it is.

@@ -52,7 +52,7 @@ pub(super) struct Block {
 
 /// Buffers that are reused for every region of one text.
 #[derive(Debug, Default)]
-struct Scratch {
+struct FormBuffers {
     marks: Vec<Mark>,
     composed: Vec<Mark>,
     blocks: Vec<Block>,
@@ -79,7 +79,7 @@ impl FormRewrite {
     /// Rewrite `text`; `None` when it is in this form already.
     pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
         let mut rewriter = Rewriter::new(text);
-        let mut scratch = Scratch::default();
+        let mut scratch = FormBuffers::default();
         // Everything before is normalized, whatever follows.
         let mut done = 0;
         while let Some(unstable) = self.first_unstable(text.as_bytes(), done) {
@@ -123,8 +123,8 @@ impl FormRewrite {
     }
 
     /// Rewrite a region: nothing outside of it composes or changes places with anything in it.
-    fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut Scratch) {
-        let Scratch { marks, composed, blocks, text: block_text } = scratch;
+    fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut FormBuffers) {
+        let FormBuffers { marks, composed, blocks, text: block_text } = scratch;
         marks.clear();
         let table = older::table();
         for (at, character) in text[region.clone()].char_indices() {

@@ -8,7 +8,7 @@ use crate::block_hashes::{HashOptions, block_hashes as hash_blocks};
 use crate::error::{Code, Error};
 
 /// Values, digests and sequence.
-type Arrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
+type HashArrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
 
 /// See `_kernel.pyi`.
 #[pyfunction]
@@ -18,7 +18,7 @@ pub fn block_hashes<'py>(
     block_size: usize,
     options: &str,
     py: Python<'py>,
-) -> PyResult<Arrays<'py>> {
+) -> PyResult<HashArrays<'py>> {
     // A copy: another thread may write to the array while the GIL is free.
     let ids = ids.as_array().to_vec();
     let found = run(py, ids.len() * 4, || {

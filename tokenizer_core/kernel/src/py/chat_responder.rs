@@ -16,14 +16,14 @@ use crate::requests::{Answer, ChatOptions, ChatOutcome, ChatRequest, ChatRoute, 
 use crate::segment_cache::{SHORTEST, SegmentCache, SegmentStatistics};
 
 /// A template and the beginning of its answers.
-type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
+type ParserSource = Option<(Py<PyTemplate>, Vec<u8>)>;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatResponder", module = "tokenizer_core._kernel", frozen)]
 pub struct PyChatResponder {
     pipeline: Arc<Pipeline>,
-    without_tools: Source,
-    with_tools: Source,
+    without_tools: ParserSource,
+    with_tools: ParserSource,
     settings: ChatSettings,
     segments: Option<Py<PySegmentCache>>,
 }
@@ -50,7 +50,7 @@ impl PySegmentCache {
 /// See `tokenizer_core.chat.responding.ChatAnswerOptions`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options {
+struct ResponderOptions {
     content_format: String,
     key: String,
     literals: String,
@@ -65,8 +65,8 @@ impl PyChatResponder {
     #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved, segments=None))]
     fn new(
         tokenizer: &PyCodec,
-        without_tools: Source,
-        with_tools: Source,
+        without_tools: ParserSource,
+        with_tools: ParserSource,
         specials: Vec<(String, String)>,
         reserved: Vec<String>,
         segments: Option<Py<PySegmentCache>>,
@@ -81,7 +81,7 @@ impl PyChatResponder {
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        options: Options,
+        options: ResponderOptions,
     ) -> PyResult<Outcome> {
         let routes = [("encode", ChatRoute::Encode), ("count", ChatRoute::Count), ("tokenize", ChatRoute::Tokenize)];
         self.ask(choice(body.py(), "route", route, &routes)?, body, reference, now, options)
@@ -92,7 +92,7 @@ impl PyChatResponder {
         body: &Bound<'py, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        options: Options,
+        options: ResponderOptions,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = body.py();
         match self.ask(ChatRoute::Render, body, reference, now, options)? {
@@ -111,7 +111,7 @@ impl PyChatResponder {
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        given: Options,
+        given: ResponderOptions,
     ) -> PyResult<Outcome> {
         let (py, body, clock) = (body.py(), body.as_bytes(), clock_of(now));
         let options = ChatOptions {

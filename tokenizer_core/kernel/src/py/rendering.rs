@@ -151,8 +151,8 @@ impl PyRendering {
 }
 
 impl PyRendering {
-    fn places(&self) -> Places<'_> {
-        Places { text: &self.0.text, index: UnitIndex::new(self.0.text.as_bytes(), false) }
+    fn places(&self) -> UnitPlaces<'_> {
+        UnitPlaces { text: &self.0.text, index: UnitIndex::new(self.0.text.as_bytes(), false) }
     }
 
     /// The bytes that a caller wrote, in order and disjoint.
@@ -162,12 +162,12 @@ impl PyRendering {
 }
 
 /// The places of a text in bytes and in characters.
-struct Places<'t> {
+struct UnitPlaces<'t> {
     text: &'t str,
     index: UnitIndex<'t>,
 }
 
-impl Places<'_> {
+impl UnitPlaces<'_> {
     fn characters(&self, bytes: &Range<usize>) -> (usize, usize) {
         (self.index.around(bytes.start)[0] as usize, self.index.around(bytes.end)[0] as usize)
     }

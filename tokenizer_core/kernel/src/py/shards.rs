@@ -17,7 +17,7 @@ use crate::train::jsonl::Lines;
 use crate::train::skipped::{OnError, Skipped};
 
 /// The bytes of ids, the lengths of documents, the number of those left out, and the first of these with reasons.
-type Encoded<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<i64>>, u64, Vec<(u64, String)>);
+type EncodedShard<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<i64>>, u64, Vec<(u64, String)>);
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "DocumentEncoder", module = "tokenizer_core._kernel", frozen)]
@@ -64,13 +64,13 @@ impl PyDocumentEncoder {
         field: &str,
         first_line: u64,
         first_byte: u64,
-    ) -> PyResult<Encoded<'py>> {
+    ) -> PyResult<EncodedShard<'py>> {
         let lines = Lines { bytes: data, first_line, first_byte, field };
         let encoded = run(py, usize::MAX, || self.0.encode_lines(lines));
         given(py, encoded)
     }
 
-    fn encode_texts<'py>(&self, py: Python<'py>, texts: &Bound<'py, PySequence>) -> PyResult<Encoded<'py>> {
+    fn encode_texts<'py>(&self, py: Python<'py>, texts: &Bound<'py, PySequence>) -> PyResult<EncodedShard<'py>> {
         let rows = text::documents(texts, "texts")?;
         let texts = text::all(&rows, self.0.pipeline.level())?;
         let texts = texts.rows();
@@ -79,7 +79,7 @@ impl PyDocumentEncoder {
     }
 }
 
-fn given(py: Python<'_>, encoded: Result<(Documents, Skipped)>) -> PyResult<Encoded<'_>> {
+fn given(py: Python<'_>, encoded: Result<(Documents, Skipped)>) -> PyResult<EncodedShard<'_>> {
     let (documents, skipped) = encoded.raise(py)?;
     let first = skipped.first.into_iter().map(|(_, number, reason)| (number, reason)).collect();
     let bytes = PyBytes::new(py, &documents.bytes);

@@ -25,7 +25,7 @@ pub(super) fn report(
     callback: Option<&Py<PyAny>>,
     raised: &mut Option<PyErr>,
 ) -> Result<()> {
-    let new: Merges = progress.merges.get(*told..).unwrap_or_default().iter().map(merge).collect();
+    let new: MergeRows = progress.merges.get(*told..).unwrap_or_default().iter().map(merge).collect();
     *told = progress.merges.len();
     Python::attach(|py| {
         py.check_signals()?;
@@ -53,7 +53,7 @@ pub(super) fn borders_of(py: Python<'_>, names: &[String]) -> PyResult<Borders> 
     Ok(borders)
 }
 
-type Merges = Vec<(u32, u32, u32, u64)>;
+type MergeRows = Vec<(u32, u32, u32, u64)>;
 
 /// See `_kernel.pyi`.
 #[pyfunction]
@@ -82,9 +82,9 @@ pub fn learn_merges<'py>(
     character_coverage: Option<f64>,
     required_characters: String,
     borders: Vec<String>,
-    known: Merges,
+    known: MergeRows,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, MergeRows)> {
     let tie_break = TieBreak::from_name(tie_break).raise(py)?;
     let alphabet = match (level, vocabulary) {
         ("bytes", None) => Alphabet::Bytes,

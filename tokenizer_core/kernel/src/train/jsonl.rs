@@ -130,7 +130,7 @@ fn scanned<'l>(line: &'l str, field: &str) -> Option<Cow<'l, str>> {
 
 fn parse<'l>(line: &'l str, field: &str) -> serde_json::Result<Cow<'l, str>> {
     let mut json = serde_json::Deserializer::from_str(line);
-    let text = Field(field).deserialize(&mut json)?;
+    let text = FieldSeed(field).deserialize(&mut json)?;
     json.end().map(|()| text)
 }
 
@@ -164,9 +164,9 @@ fn escaped(line: &str, at: usize) -> Option<u16> {
 }
 
 /// Reads an object and keeps one of its strings.
-struct Field<'f>(&'f str);
+struct FieldSeed<'f>(&'f str);
 
-impl<'de> DeserializeSeed<'de> for Field<'_> {
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
@@ -174,7 +174,7 @@ impl<'de> DeserializeSeed<'de> for Field<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Field<'_> {
+impl<'de> Visitor<'de> for FieldSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for Field<'_> {
         while let Some(JsonText(key)) = map.next_key()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
-            } else if text.replace(map.next_value_seed(Document(self.0))?).is_some() {
+            } else if text.replace(map.next_value_seed(DocumentSeed(self.0))?).is_some() {
                 return Err(de::Error::custom(format_args!("the field {:?} stands twice", self.0)));
             }
         }
@@ -195,15 +195,15 @@ impl<'de> Visitor<'de> for Field<'_> {
 }
 
 /// Reads the value of a field, which has to be a string.
-struct Document<'f>(&'f str);
+struct DocumentSeed<'f>(&'f str);
 
-impl Document<'_> {
+impl DocumentSeed<'_> {
     fn refuse<T, E: de::Error>(&self, found: &str) -> std::result::Result<T, E> {
         Err(E::custom(format_args!("the field {:?} is {found}, not a string", self.0)))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Document<'_> {
+impl<'de> DeserializeSeed<'de> for DocumentSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
@@ -211,7 +211,7 @@ impl<'de> DeserializeSeed<'de> for Document<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Document<'_> {
+impl<'de> Visitor<'de> for DocumentSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

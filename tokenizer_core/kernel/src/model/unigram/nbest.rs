@@ -35,7 +35,7 @@ struct Detour {
 
 /// A node of a leftist heap, which is never changed. Its detour is the best of its place.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct HeapNode {
     detour: u32,
     left: u32,
     right: u32,
@@ -66,7 +66,7 @@ pub struct Ways<'a> {
     best: Vec<Step>,
     /// Those of one place stand together, the best first.
     detours: Vec<Detour>,
-    nodes: Vec<Node>,
+    nodes: Vec<HeapNode>,
     /// By place: the heap of the detours ahead.
     heaps: Vec<u32>,
 }
@@ -152,16 +152,16 @@ impl<'a> Ways<'a> {
             path.push(rest);
             rest = self.nodes[rest as usize].right;
         }
-        let mut made = self.push(Node { detour, left: rest, right: NONE, rank: 1 });
+        let mut made = self.push(HeapNode { detour, left: rest, right: NONE, rank: 1 });
         for above in path.into_iter().rev() {
-            let Node { detour, left, .. } = self.nodes[above as usize];
+            let HeapNode { detour, left, .. } = self.nodes[above as usize];
             let (left, right) = if self.rank(left) >= self.rank(made) { (left, made) } else { (made, left) };
-            made = self.push(Node { detour, left, right, rank: self.rank(right) + 1 });
+            made = self.push(HeapNode { detour, left, right, rank: self.rank(right) + 1 });
         }
         made
     }
 
-    fn push(&mut self, node: Node) -> u32 {
+    fn push(&mut self, node: HeapNode) -> u32 {
         reserve(&mut self.nodes, 1);
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
@@ -202,7 +202,7 @@ impl<'a> Ways<'a> {
             let way: Way = all[at as usize];
             let number = found.len() as u32;
             found.push(way);
-            let Node { detour: first, left, right, .. } = self.nodes[way.node as usize];
+            let HeapNode { detour: first, left, right, .. } = self.nodes[way.node as usize];
             let (before, base) = (way.before, found[way.before as usize].loss);
             if way.detour == first {
                 self.wait_at(left, base, before, &mut all, &mut waiting);
