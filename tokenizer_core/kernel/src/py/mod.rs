@@ -27,6 +27,7 @@ mod vocabulary;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use self::raise::Raise;
 use crate::regex;
 
 /// See `_kernel.pyi`.
@@ -34,7 +35,7 @@ use crate::regex;
 fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     let py = pattern.py();
     let text = text::kept(pattern, None)?;
-    raise::run(py, text.len(), || regex::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
+    raise::run(py, text.len(), || regex::from_tiktoken(text)).raise(py)
 }
 
 /// See `_kernel.pyi`.

@@ -8,7 +8,7 @@ use super::vllm_variables::VllmVariables;
 use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
-use crate::json::scan::{Scanner, Seen};
+use crate::json::scan::Scanner;
 use crate::output::count::Count;
 use crate::segment_cache::{Owner, SegmentCache};
 use crate::template::plain::{Plain, is_empty, not_plain};
@@ -122,27 +122,22 @@ impl<'a> ChatRequest<'a> {
             rest: String::new(),
             salt: "",
         };
-        let mut seen = Seen::default();
-        scanner.object(|scanner, key| {
-            let number = match key {
-                "messages" => {
-                    let messages = scanner.skip()?;
-                    request.chat.messages = messages.json;
-                    (messages.items <= options.max_items).then_some(0)?
+        scanner.fields(|scanner, key| match key {
+            "messages" => {
+                let messages = scanner.skip()?;
+                request.chat.messages = messages.json;
+                (messages.items <= options.max_items).then_some(())
+            }
+            "tools" => {
+                request.chat.tools = scanner.skip_or_null()?;
+                if route == ChatRoute::Render && request.chat.tools.is_some() {
+                    // Some of the members that are kept go with tools, whatever these are.
+                    request.keep(key, "[{}]");
                 }
-                "tools" => {
-                    request.chat.tools = scanner.skip_or_null()?;
-                    if route == ChatRoute::Render && request.chat.tools.is_some() {
-                        // Some of the members that are kept go with tools, whatever these are.
-                        request.keep(key, "[{}]");
-                    }
-                    1
-                }
-                _ if is_vllm => request.read_of_vllm(scanner, key)?,
-                _ => request.read_native(scanner, key)?,
-            };
-            // Of members that nobody reads here any may come twice.
-            if number == UNREAD { Some(()) } else { seen.once(number) }
+                Some(())
+            }
+            _ if is_vllm => request.read_of_vllm(scanner, key),
+            _ => request.read_native(scanner, key),
         })?;
         scanner.end()?;
         if request.fields.is_empty() {
@@ -152,87 +147,57 @@ impl<'a> ChatRequest<'a> {
         (!request.chat.messages.is_empty()).then_some(request)
     }
 
-    /// Read a member of a native request; the number of its key.
-    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+    /// Read a member of a native request.
+    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<()> {
         let chat = &mut self.chat;
         match key {
-            "add_generation_prompt" => {
-                chat.add_generation_prompt = scanner.boolean()?;
-                Some(2)
-            }
-            "continue_final_message" => (!scanner.boolean()?).then_some(3),
-            "tokenizer" => {
-                self.tokenizer = scanner.plain_string_or_null()?;
-                Some(4)
-            }
-            "template_args" => {
-                chat.arguments = scanner.skip_or_null()?;
-                Some(5)
-            }
-            "add_special_tokens" => (!scanner.boolean()?).then_some(6),
+            "add_generation_prompt" => chat.add_generation_prompt = scanner.boolean()?,
+            "continue_final_message" | "add_special_tokens" => (!scanner.boolean()?).then_some(())?,
+            "tokenizer" => self.tokenizer = scanner.plain_string_or_null()?,
+            "template_args" => chat.arguments = scanner.skip_or_null()?,
             "special_tokens" => {
                 self.parses = false;
-                (scanner.plain_string()? == "text").then_some(7)
+                (scanner.plain_string()? == "text").then_some(())?;
             }
-            "unused" => (scanner.plain_string()? == "refuse").then_some(8),
-            "documents" => {
-                chat.documents = scanner.skip_or_null()?;
-                Some(9)
-            }
-            "return" if self.route == ChatRoute::Encode => {
-                self.fields = read_fields(scanner)?;
-                Some(10)
-            }
-            "since" if self.route == ChatRoute::Encode => {
-                self.since = Some(Since::read(scanner.skip()?.json)?);
-                Some(11)
-            }
-            _ => None,
+            "unused" => (scanner.plain_string()? == "refuse").then_some(())?,
+            "documents" => chat.documents = scanner.skip_or_null()?,
+            "return" if self.route == ChatRoute::Encode => self.fields = read_fields(scanner)?,
+            "since" if self.route == ChatRoute::Encode => self.since = Some(Since::read(scanner.skip()?.json)?),
+            _ => return None,
         }
+        Some(())
     }
 
-    /// Read a member of a request as vLLM has it; the number of its key.
-    fn read_of_vllm(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+    /// Read a member of a request as vLLM has it.
+    fn read_of_vllm(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<()> {
         let renders = self.route == ChatRoute::Render;
         match key {
             "add_generation_prompt" => {
                 self.chat.add_generation_prompt = scanner.boolean_or_null()?.unwrap_or(true);
-                Some(2)
             }
-            "continue_final_message" if renders => (scanner.boolean_or_null()? != Some(true)).then_some(3),
-            "continue_final_message" => (!scanner.boolean()?).then_some(3),
+            "continue_final_message" if !renders => (!scanner.boolean()?).then_some(())?,
+            "continue_final_message" | "add_special_tokens" => not_true(scanner)?,
+            "return_token_strs" if !renders => not_true(scanner)?,
             "model" => {
                 self.tokenizer = scanner.plain_string_or_null()?;
                 if let Some(model) = self.tokenizer {
                     self.keep("model", &format!("\"{model}\""));
                 }
-                Some(4)
             }
-            "chat_template_kwargs" => {
-                self.variables.sent = scanner.skip_or_null()?;
-                Some(5)
-            }
-            "add_special_tokens" => (scanner.boolean_or_null()? != Some(true)).then_some(6),
-            "return_token_strs" if !renders => (scanner.boolean_or_null()? != Some(true)).then_some(7),
-            "reasoning_effort" if renders => {
-                self.variables.effort = scanner.plain_string_or_null()?;
-                Some(8)
-            }
-            "documents" if renders => None,
-            "since" if renders => {
-                self.since = Some(Since::read(scanner.skip()?.json)?);
-                Some(9)
-            }
+            "chat_template_kwargs" => self.variables.sent = scanner.skip_or_null()?,
+            "reasoning_effort" if renders => self.variables.effort = scanner.plain_string_or_null()?,
+            "documents" if renders => return None,
+            "since" if renders => self.since = Some(Since::read(scanner.skip()?.json)?),
             _ if renders => {
                 let value = scanner.skip_any()?;
                 if key == "cache_salt" {
                     self.salt = value;
                 }
                 self.keep(key, value);
-                Some(UNREAD)
             }
-            _ => None,
+            _ => return None,
         }
+        Some(())
     }
 
     fn keep(&mut self, key: &str, value: &str) {
@@ -340,5 +305,7 @@ impl<'a> ChatRequest<'a> {
     }
 }
 
-/// The number of a key that is not read here.
-const UNREAD: u32 = u32::MAX;
+/// Take `false` or `null`.
+fn not_true(scanner: &mut Scanner<'_>) -> Option<()> {
+    (scanner.boolean_or_null()? != Some(true)).then_some(())
+}

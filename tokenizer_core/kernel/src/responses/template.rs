@@ -33,18 +33,8 @@ pub struct ResponseTemplate {
 
 const TEMPLATE_KEYS: &[&str] = &["version", "defaults", "fields", "start_anchor", "start_anchor_pattern", "x-tokd"];
 const FIELD_KEYS: &[&str] = &[
-    "open",
-    "open_pattern",
-    "close",
-    "close_pattern",
-    "content",
-    "content_args",
-    "repeats",
-    "join",
-    "optional",
-    "transform",
-    "transform_each",
-    "x-tokd",
+    "open", "open_pattern", "close", "close_pattern", "content", "content_args", "repeats", "join", "optional",
+    "transform", "transform_each", "x-tokd",
 ];
 
 impl ResponseTemplate {
