@@ -19,10 +19,7 @@ from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
 from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.side_files import read_beside
-from tokenizer_core.stages.decoders import WordPiece as Decoder
-from tokenizer_core.stages.models import WordPiece
-from tokenizer_core.stages.normalizers import Bert
-from tokenizer_core.stages.pretokenizers import Cut
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 
 VOCAB = "vocab.txt"
 _BY_MODEL = {
@@ -80,7 +77,8 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
             raise Unsupported(f"{config.at(key)} must be {json.dumps(wanted)}", field=config.at(key))
     lowercase = config.take("do_lower_case", bool, True)
     strip_accents = config.optional("strip_accents", bool)
-    normalizer = Bert(
+    normalizer = Normalizer(
+        "bert",
         clean_text=True,
         handle_chinese_chars=config.take("tokenize_chinese_chars", bool, True),
         strip_accents=lowercase if strip_accents is None else strip_accents,
@@ -109,16 +107,16 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     return dataclasses.replace(parts, settings=settings)
 
 
-def build(vocabulary: Vocabulary, added: Sequence[AddedToken], roles: Roles, normalizer: Bert) -> TokenizerParts:
+def build(vocabulary: Vocabulary, added: Sequence[AddedToken], roles: Roles, normalizer: Normalizer) -> TokenizerParts:
     """Put the parts of a BERT together."""
     frame = None
     if roles.cls is not None and roles.sep is not None:
         frame = ((roles.cls, 0), ("A", 0), (roles.sep, 0), ("B", 1), (roles.sep, 1))
     config = PipelineConfig(
         normalizer=(normalizer,),
-        pretokenizer=(Cut("bert"),),
-        model=WordPiece(unk=roles.unk),
-        decoder=(Decoder(),),
+        pretokenizer=(Pretokenizer("bert"),),
+        model=Model("word_piece", unk=roles.unk),
+        decoder=(Decoder("word_piece", prefix="##", cleanup=True),),
         added_tokens=tuple(added),
         prefix_ids=() if roles.cls is None else (roles.cls,),
         suffix_ids=() if roles.sep is None else (roles.sep,),

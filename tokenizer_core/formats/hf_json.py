@@ -30,7 +30,6 @@ from tokenizer_core.formats.hf_stages import (
 )
 from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.frame import Frame
-from tokenizer_core.stages.models import ByteBpe
 
 TOKENIZER = "tokenizer.json"
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
@@ -78,7 +77,7 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     entries, fallback = vocabulary, has_byte_fallback(part.model)
     vocabulary = reserve(vocabulary, added, ignore_merges=part.ignore_merges, byte_fallback=fallback)
     check_numbers(entries, len(entries), added)
-    is_byte_level = isinstance(part.model, ByteBpe)
+    is_byte_level = part.model.is_byte_bpe
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"), is_byte_level=is_byte_level)
     frame = read_post_processor(fields.any("post_processor"))
     decoder = read_decoder(fields.any("decoder"), is_byte_level=is_byte_level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -19,11 +18,7 @@ from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.sentencepiece_classes import Conversion
 from tokenizer_core.frame import Frame, Part, default_pair
-from tokenizer_core.stages.decoders import MetaspaceDecoder
-from tokenizer_core.stages.models import Unigram
-from tokenizer_core.stages.normalizers import NormalizerStage, Precompiled, Replace, Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Cut, Metaspace, PretokenizerStage, Punctuation
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 
 _META = "\u2581"
 _SPACES = Pattern("regex", " {2,}")
@@ -62,8 +57,8 @@ def convert(
     pipeline = PipelineConfig(
         normalizer=_normalizer(rest, config, conversion),
         pretokenizer=_pretokenizer(config, conversion),
-        model=Unigram(unk=unk),
-        decoder=(MetaspaceDecoder(replacement=_META, drops_first=True),),
+        model=Model("unigram", unk=unk),
+        decoder=(Decoder("metaspace", replacement=_META, drops_first=True),),
         added_tokens=added,
         prefix_ids=prefix,
         suffix_ids=suffix,
@@ -194,30 +189,34 @@ def _frame(template: str, lang: str, ids: Mapping[str, int]) -> Frame:
     return tuple(parts)
 
 
-def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[NormalizerStage, ...]:
-    table = base64.b64decode(rest["normalizer"]["charsmap"])
-    charsmap: list[NormalizerStage] = [Precompiled(table)] if table else []
+def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[Normalizer, ...]:
+    table = rest["normalizer"]["charsmap"]
+    charsmap: list[Normalizer] = [Normalizer("precompiled", charsmap=table)] if table else []
     small = _flag(config, "do_lower_case", conversion.lowercase)
-    lowercase: list[NormalizerStage] = [Rewrite("lowercase")] if small else []
-    one_space = Replace(_SPACES, " ")
+    lowercase: list[Normalizer] = [Normalizer("lowercase")] if small else []
+    one_space = Normalizer("replace", pattern=_SPACES, content=" ")
     match conversion.style:
         case "albert" | "rembert":
-            quotes = [Replace(Pattern("string", quote), '"') for quote in ("``", "''")]
+            quotes = [Normalizer("replace", pattern=Pattern("string", quote), content='"') for quote in ("``", "''")]
             kept = _flag(config, "keep_accents", conversion.keep_accents)
-            accents = [] if kept else [Rewrite("nfkd"), Rewrite("strip_accents")]
+            accents = [] if kept else [Normalizer("nfkd"), Normalizer("strip_accents")]
             letters = [*accents, *lowercase, *charsmap]
             return (*quotes, one_space, *letters) if conversion.style == "rembert" else (*quotes, *letters, one_space)
         case "deberta":
-            return (*lowercase, Strip(left=True, right=True), *charsmap, one_space)
+            return (*lowercase, Normalizer("strip", left=True, right=True), *charsmap, one_space)
         case _:
-            return (*charsmap, Strip(left=False, right=True), Replace(_SPACES, _META))
+            return (
+                *charsmap,
+                Normalizer("strip", left=False, right=True),
+                Normalizer("replace", pattern=_SPACES, content=_META),
+            )
 
 
-def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[PretokenizerStage, ...]:
-    stages: list[PretokenizerStage] = [Cut("whitespace_split")] if conversion.words else []
+def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[Pretokenizer, ...]:
+    stages: list[Pretokenizer] = [Pretokenizer("whitespace_split")] if conversion.words else []
     if conversion.style == "deberta" and _flag(config, "split_by_punct", default=False):
-        stages.append(Punctuation("isolated"))
-    return (*stages, Metaspace(replacement=_META, prepend="always", split=True))
+        stages.append(Pretokenizer("punctuation", behavior="isolated"))
+    return (*stages, Pretokenizer("metaspace", replacement=_META, prepend="always", split=True))
 
 
 def _flag(config: Fields, key: str, default: bool) -> bool:

@@ -14,7 +14,7 @@ from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.formats.tiktoken import every_token_is_reached
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 
 
 def read(
@@ -48,7 +48,7 @@ def read(
 def parse(vocab: bytes, merges: bytes, *, pattern: str, added: tuple[AddedToken, ...]) -> TokenizerParts:
     """Read the bytes of both files."""
     vocabulary = reserve(Vocabulary.from_vocab_merges(vocab, merges), added)
-    config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), added_tokens=added)
+    config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches(pattern),), added_tokens=added)
     return TokenizerParts(vocabulary, config)
 
 

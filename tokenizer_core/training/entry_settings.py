@@ -12,11 +12,7 @@ from tokenizer_core.arguments import check_choice, check_unicode
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.decoders import DecoderStage, Join
-from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
-from tokenizer_core.stages.models import Model, WordLevel, WordPiece
-from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
-from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 from tokenizer_core.training.described import described
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
 from tokenizer_core.training.setting_checks import (
@@ -36,8 +32,8 @@ Merges = Sequence[tuple[int, int, int]]
 """Left, right and product by the index of their entry."""
 
 
-def _bert(*, lowercase: bool) -> Bert:
-    return Bert(clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase)
+def _bert(*, lowercase: bool) -> Normalizer:
+    return Normalizer("bert", clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +108,12 @@ class EntrySettings(ABC):
 
     @property
     @abstractmethod
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
         """Return what cuts a text into pieces."""
 
     @property
     @abstractmethod
-    def decoders(self) -> tuple[DecoderStage, ...]:
+    def decoders(self) -> tuple[Decoder, ...]:
         """Return what joins tokens to text."""
 
     @abstractmethod
@@ -142,8 +138,8 @@ class EntrySettings(ABC):
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
-        stages: dict[str, NormalizerStage] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
-        normalizer = tuple(stages.get(name) or _rewrite(name) for name in self.normalizer)
+        stages: dict[str, Normalizer] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
+        normalizer = tuple(stages.get(name) or Normalizer(name) for name in self.normalizer)
         return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
 
     def build(
@@ -220,15 +216,15 @@ class WordPieceSettings(EntrySettings):
         EntrySettings.__post_init__(self)
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (Cut(self.pretokenizer),)
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer(self.pretokenizer),)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (WordPieceDecoder(prefix=self.prefix),)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("word_piece", prefix=self.prefix, cleanup=True),)
 
     def model(self, unk: int) -> Model:
-        return WordPiece(unk=unk, prefix=self.prefix)
+        return Model("word_piece", unk=unk, prefix=self.prefix)
 
     def learn(
         self,
@@ -272,7 +268,7 @@ class FrequentSettings(EntrySettings):
     learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 
     def model(self, unk: int) -> Model:
-        return WordLevel(unk=unk)
+        return Model("word_level", unk=unk)
 
     def learn(
         self,
@@ -310,12 +306,12 @@ class WordSettings(FrequentSettings):
         EntrySettings.__post_init__(self)
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (Cut(self.pretokenizer),)
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer(self.pretokenizer),)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (Join("spaced"),)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("spaced"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,13 +321,9 @@ class CharacterSettings(FrequentSettings):
     name: ClassVar[str] = "character"
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (FixedLength(1),)
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer("fixed_length", length=1),)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (Join("fuse"),)
-
-
-def _rewrite(name: Any) -> Rewrite:
-    return Rewrite(name)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("fuse"),)

@@ -15,7 +15,6 @@ from tokenizer_core.arguments import holds_items, integer_of
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
@@ -353,7 +352,7 @@ def _require_bytes(vocabulary: Vocabulary, config: PipelineConfig) -> None:
     Raises:
         Unsupported
     """
-    if config.model != ByteBpe():
+    if not config.model.is_byte_bpe:
         raise Unsupported("only byte-level BPE can be extended, and this tokenizer has another model", field="model")
     if missing := vocabulary.missing_bytes:
         raise Unsupported(f"the tokenizer has no token for the byte 0x{missing[0]:02X}; it cannot be extended")

@@ -12,11 +12,7 @@ from tokenizer_core.arguments import check_choice, check_flag, check_unicode
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.sentencepiece_bpe import ESCAPED, JOINED, SPACE
-from tokenizer_core.stages.decoders import DecoderStage, Join, StripDecoder
-from tokenizer_core.stages.models import CharBpe, Model
-from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage, Split
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
@@ -27,7 +23,7 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 NUL = "\0"
 """No piece of a SentencePiece model has it."""
 
-_WITH_RUNS = Split(Pattern("regex", rf"{SPACE}+(?={SPACE})|{SPACE}[^{SPACE}]*|[^{SPACE}]+"))
+_WITH_RUNS = Pretokenizer("split", pattern=Pattern("regex", rf"{SPACE}+(?={SPACE})|{SPACE}[^{SPACE}]*|[^{SPACE}]+"))
 """Words, each with one space before it; those before that one are a word of their own."""
 
 
@@ -88,10 +84,14 @@ class SentencePieceSettings(EntrySettings, ABC):
         return (*self.literals, *(BYTES if self.byte_fallback else ()))
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
         if self.allow_whitespace_only_pieces:
             return (_WITH_RUNS,)
-        return (Metaspace(replacement=SPACE, prepend="always" if self.add_dummy_prefix else "never", split=True),)
+        return (
+            Pretokenizer(
+                "metaspace", replacement=SPACE, prepend="always" if self.add_dummy_prefix else "never", split=True
+            ),
+        )
 
     def pipeline(self) -> PipelineConfig:
         """Describe how a corpus is cut. Joined spaces cut no word in another way, and a lone one is not learned."""
@@ -100,15 +100,18 @@ class SentencePieceSettings(EntrySettings, ABC):
         return replace(config, normalizer=(*config.normalizer, *escaped))
 
     @property
-    def escaped(self) -> tuple[NormalizerStage, ...]:
+    def escaped(self) -> tuple[Normalizer, ...]:
         """The stages that write spaces as SentencePiece does."""
-        return (*([Prepend(SPACE)] if self.add_dummy_prefix else []), ESCAPED)
+        return (*([Normalizer("prepend", prefix=SPACE)] if self.add_dummy_prefix else []), ESCAPED)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        spaces, bytes_ = Replace(Pattern("string", SPACE), " "), [Join("byte_fallback")] if self.byte_fallback else []
-        first = [StripDecoder(content=" ", start=1, stop=0)] if self.add_dummy_prefix else []
-        return (spaces, *bytes_, Join("fuse"), *first)
+    def decoders(self) -> tuple[Decoder, ...]:
+        spaces, bytes_ = (
+            Decoder("replace", pattern=Pattern("string", SPACE), content=" "),
+            [Decoder("byte_fallback")] if self.byte_fallback else [],
+        )
+        first = [Decoder("strip", content=" ", start=1, stop=0)] if self.add_dummy_prefix else []
+        return (spaces, *bytes_, Decoder("fuse"), *first)
 
     def build(
         self, entries: Sequence[str], scores: Sequence[float], merges: Merges = ()
@@ -169,11 +172,14 @@ class SentencePieceBpeSettings(SentencePieceSettings):
                 raise InvalidOption(message, field="required_characters")
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (*super(SentencePieceBpeSettings, self).pretokenizers, Split(Pattern("string", "\n")))
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (
+            *super(SentencePieceBpeSettings, self).pretokenizers,
+            Pretokenizer("split", pattern=Pattern("string", "\n")),
+        )
 
     def model(self, unk: int) -> Model:
-        return CharBpe(unk=unk, fuse_unk=True, byte_fallback=self.byte_fallback)
+        return Model("char_bpe", unk=unk, fuse_unk=True, byte_fallback=self.byte_fallback)
 
     def learn(
         self,

@@ -11,9 +11,7 @@ from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.normalizers import Rewrite, Rewriting
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer, Rewriting
 from tokenizer_core.training.described import described
 from tokenizer_core.training.setting_checks import (
     check_distinct,
@@ -112,8 +110,8 @@ class TrainSettings:
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""
-        cuts = () if self.pattern is None else (Split(Pattern.named_or_regex(self.pattern)),)
-        return PipelineConfig(normalizer=tuple(Rewrite(name) for name in self.normalizer), pretokenizer=cuts)
+        cuts = () if self.pattern is None else (Pretokenizer("split", pattern=Pattern.named_or_regex(self.pattern)),)
+        return PipelineConfig(normalizer=tuple(Normalizer(name) for name in self.normalizer), pretokenizer=cuts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be written as JSON; of the initial merges only how many they are."""

@@ -14,7 +14,7 @@ from typing import TypedDict, Unpack
 from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.stages.normalizers import Rewriting
+from tokenizer_core.stages import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training import sorted_counts
 from tokenizer_core.training.counting import count

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from tokenizer_core._kernel import PieceCounts, learn_unigram
 from tokenizer_core.errors import InvalidOption, shown
-from tokenizer_core.stages.models import Model, Unigram
+from tokenizer_core.stages import Model
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import Normalizing
 from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
@@ -52,7 +52,7 @@ class UnigramSettings(SentencePieceSettings):
             raise InvalidOption("the model 'unigram' takes no min_frequency; leave it away", field="min_frequency")
 
     def model(self, unk: int) -> Model:
-        return Unigram(unk=unk, byte_fallback=self.byte_fallback)
+        return Model("unigram", unk=unk, byte_fallback=self.byte_fallback)
 
     def learn(
         self,
