@@ -39,7 +39,7 @@ from tokenizer_core.training.counting import (
 )
 from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
-from tokenizer_core.training.learning import Learned, Merge
+from tokenizer_core.training.learning import Learned
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter, Unit
@@ -149,24 +149,13 @@ class TrainingRun:
             return
         reporter = Reporter(self._report, learns=self._plan.learns)
         reporter.merging(0, self._plan.wanted)
-        counts = self._all_counts(self._plan.max_piece_length, self._plan.min_count, reporter.progress)
+        counts = self._all_counts(
+            self._plan.settings.max_piece_length, self._plan.settings.min_count, reporter.progress
+        )
         warn_of_huge_pieces(counts)
         warn_of_rare_pieces(counts)
         log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
-        known = log.known()
-        log.restart()
-
-        newest, piece_bytes = self._plan.newest, counts.pieces.piece_bytes
-
-        def add_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
-            reporter.merging(done, total)
-            per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
-            reporter.progress = replace(
-                reporter.progress, tokens_per_byte=per_byte, newest=() if newest is None else newest.add(new)
-            )
-            log.add(new, per_byte)
-
-        learned = reporter.run(lambda: self._plan.learn(counts.pieces, known, add_merges, self._rules.threads))
+        learned = self._plan.follow(counts, reporter, self._rules.threads, log)
         log.add(learned.merges[len(log.merges) :])
         if isinstance(self._plan, NewEntries):
             log.keep(learned)
@@ -359,7 +348,8 @@ class TrainingRun:
         return names
 
     def _merges_path(self) -> Path:
-        covered = [VERSION, self._names(), self._plan.max_piece_length, self._plan.min_count, *self._plan.key]
+        settings = self._plan.settings
+        covered = [VERSION, self._names(), settings.max_piece_length, settings.min_count, *self._plan.key]
         return self._directory / f"merges-{_key(covered)}.txt"
 
     @cached_property

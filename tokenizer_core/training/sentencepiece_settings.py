@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tokenizer_core._kernel import PieceCounts, Vocabulary, learn_merges
-from tokenizer_core.arguments import check_choice, check_flag, check_unicode
+from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.sentencepiece_bpe import ESCAPED, JOINED, SPACE
 from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
-from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
-from tokenizer_core.training.setting_checks import check_limit, number_of
+from tokenizer_core.training.learning import Learned, Lesson
+from tokenizer_core.training.setting_checks import check_limit
 from tokenizer_core.training.settings import TieBreak
 
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
@@ -65,11 +64,8 @@ class SentencePieceSettings(EntrySettings, ABC):
     split_digits: bool = described(False, "of Unigram and such BPE: every digit is an entry of its own")
     add_dummy_prefix: bool = described(True, "of Unigram and such BPE: a space is put before a text")
 
-    def __post_init__(self) -> None:
-        for name in _FLAGS:
-            check_flag(getattr(self, name), name)
-        check_unicode(self.required_characters, "required_characters")
-        object.__setattr__(self, "max_token_length", number_of(self.max_token_length, "max_token_length"))
+    def _check_own(self) -> None:
+        EntrySettings._check_own(self)
         coverage: object = self.character_coverage
         if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
             message = f"character_coverage is above 0 and at most 1, not {shown(coverage)}"
@@ -77,7 +73,6 @@ class SentencePieceSettings(EntrySettings, ABC):
         if self.allow_whitespace_only_pieces and self.remove_extra_whitespaces:
             message = "spaces are joined, so none of several is an entry; set remove_extra_whitespaces to false"
             raise InvalidOption(message, field="allow_whitespace_only_pieces")
-        EntrySettings.__post_init__(self)
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -138,17 +133,6 @@ class SentencePieceSettings(EntrySettings, ABC):
         return [name for name, is_asked in asked.items() if is_asked]
 
 
-_FLAGS = (
-    "byte_fallback",
-    "remove_extra_whitespaces",
-    "allow_whitespace_only_pieces",
-    "split_by_unicode_script",
-    "split_by_number",
-    "split_digits",
-    "add_dummy_prefix",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencePieceBpeSettings(SentencePieceSettings):
     """Settings of BPE over characters as SentencePiece has it. A line feed stands alone."""
@@ -158,9 +142,8 @@ class SentencePieceBpeSettings(SentencePieceSettings):
 
     tie_break: TieBreak = "shortest"
 
-    def __post_init__(self) -> None:
-        check_choice(self.tie_break, TieBreak, "tie_break")
-        SentencePieceSettings.__post_init__(self)
+    def _check_own(self) -> None:
+        SentencePieceSettings._check_own(self)
         check_limit(self.max_token_length, "max_token_length")
         named = {f"special_tokens[{index}]": literal for index, literal in enumerate(self.special_tokens)}
         for field, literal in {**named, "unk": self.unk}.items():
@@ -181,18 +164,8 @@ class SentencePieceBpeSettings(SentencePieceSettings):
     def model(self, unk: int) -> Model:
         return Model("char_bpe", unk=unk, fuse_unk=True, byte_fallback=self.byte_fallback)
 
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
-        del threads  # One core makes the merges.
-        found, alphabet, merges = learn_merges(
-            pieces,
-            sizes[0],
+    def learn(self, lesson: Lesson) -> Learned:
+        return lesson.merges(
             level="characters",
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
@@ -201,10 +174,7 @@ class SentencePieceBpeSettings(SentencePieceSettings):
             character_coverage=self.character_coverage,
             required_characters=SPACE + self.required_characters,
             borders=self.borders,
-            known=known.merges,
-            progress=on_merges,
         )
-        return Learned(Start(tuple(found[:alphabet])), found, merges)
 
     def to_dict(self) -> dict[str, Any]:
         return EntrySettings.to_dict(self) | {"style": "sentencepiece"}
