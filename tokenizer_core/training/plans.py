@@ -22,7 +22,7 @@ from tokenizer_core.training.families import AnySettings
 from tokenizer_core.training.learning import Goal, Known, Learned, Merge, OnMerges, Start, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.progress import Newest, Reporter, Unit
-from tokenizer_core.training.settings import TieBreak, TrainSettings
+from tokenizer_core.training.settings import TrainSettings
 
 HUGE_PIECE = 100_000
 """Bytes; a longer piece is not a word, and is warned of."""
@@ -228,33 +228,15 @@ class LongerVocabulary(_OfBytes):
     known: Start
 
     @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        vocab_size: int,
-        *,
-        tie_break: TieBreak = "lexicographic_low",
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        max_piece_length: int | None = None,
-        min_count: int = 1,
-    ) -> LongerVocabulary:
-        """Check the settings."""
+    def of(cls, tokenizer: Tokenizer, vocab_size: int, **chosen: Any) -> LongerVocabulary:
+        """Check the settings, those of ``EXTENDING``."""
         vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
         _require_bytes(vocabulary, config)
         _require_plain(config)
         if integer_of(vocab_size, "vocab_size") < tokenizer.vocab_size:
             message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
             raise InvalidOption(message, field="vocab_size")
-        settings = TrainSettings(
-            vocab_size=vocab_size,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            max_piece_length=max_piece_length,
-            min_count=min_count,
-            pattern=None,
-        )
+        settings = TrainSettings(vocab_size=vocab_size, pattern=None, **chosen)
         tokens = _tokens(vocabulary)
         index = {id: place for place, (id, _) in enumerate(tokens)}
         merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())

@@ -29,14 +29,7 @@ from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training import checksummed_file, sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
-from tokenizer_core.training.counting import (
-    MEMORY,
-    Rules,
-    count,
-    count_segment,
-    count_sources,
-    cut_of,
-)
+from tokenizer_core.training.counting import MEMORY, Counting, Rules, count, cut_of
 from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned
@@ -255,35 +248,32 @@ class TrainingRun:
             counted = partial(count_over, self._engine, self._counts_directory, found, files, self._rules, reporter)
             yield from reporter.run(partial(counted, meter, shard_bytes=self._shard_bytes))
             return
+        counting = Counting(files, self._rules, reporter, meter, total)
         parts = shards(found, files, self._rules, reporter.check, shard_bytes=self._shard_bytes)
         while (shard := reporter.run(partial(next, parts, None))) is not None:
             cut = cut_of(shard.sources[0], files, self._rules) if shard.is_large else None
             if cut is None:
-                yield self._count_shard(shard, files, reporter, meter, total)
+                yield self._count_shard(shard, counting)
             else:
-                yield from self._count_segments(shard, cut, files, reporter, meter, total)
+                yield from self._count_segments(shard, cut, counting)
             done += shard.size
             meter.bytes = done
             reporter.progress = Progress("counting", done, total, "bytes")
             reporter.report()
 
-    def _count_shard(self, shard: Shard, files: Files, reporter: Reporter, meter: Meter, total: int) -> str:
+    def _count_shard(self, shard: Shard, counting: Counting) -> str:
         path = self._counts_directory / f"{shard.key}.sorted"
         if (header := read_header(path)) is not None:
-            meter.unpack(header["unpacked"])
+            counting.meter.unpack(header["unpacked"])
             return path.name
         with spills_for(path) as spills:
-            counts = count_sources(
-                shard.sources, files, self._rules, reporter, meter=meter, total=total, spill=spills.add
-            )
+            counts = replace(counting, spill=spills.add).of_sources(shard.sources)
             shard.check_unchanged()
-            reporter.run(partial(spills.save, path, counts))
+            counting.reporter.run(partial(spills.save, path, counts))
         return path.name
 
-    def _count_segments(
-        self, shard: Shard, cut: Cut, files: Files, reporter: Reporter, meter: Meter, total: int
-    ) -> Iterator[str]:
-        (source,), segments = shard.sources, None
+    def _count_segments(self, shard: Shard, cut: Cut, counting: Counting) -> Iterator[str]:
+        (source,), segments, meter, reporter = shard.sources, None, counting.meter, counting.reporter
         position, before, is_last = 0, (meter.bytes, meter.unpacked), False
         while not is_last:
             path = self._counts_directory / f"{shard.key}-{position}.sorted"
@@ -296,9 +286,7 @@ class TrainingRun:
                     segments = Segments(source, meter, cut)
                 reporter.run(partial(segments.skip, position, reporter.check))
                 with spills_for(path) as spills:
-                    counts = count_segment(
-                        source, segments, self._shard_bytes, files, self._rules, reporter, meter, total, spills.add
-                    )
+                    counts = replace(counting, spill=spills.add).of_segment(source, segments, self._shard_bytes)
                     shard.check_unchanged()
                     position, is_last = segments.position, segments.is_at_end
                     reporter.run(partial(spills.save, path, counts, end=position, last=is_last))
