@@ -16,7 +16,7 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import check_numbers, reserve
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
-from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal
+from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal, with_roles
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
@@ -57,9 +57,8 @@ def read(path: Path) -> TokenizerParts:
     """
     found = {VOCAB: files.read(path)} | read_beside(path.parent)
     parts = parse(found[VOCAB], with_class(found, found.get(MODEL_CONFIG), _BY_MODEL))
-    hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
-    provenance = {"imported_from": {"format": "vocab_txt", "files": hashes}}
-    return dataclasses.replace(parts, name=files.name_of_directory(path.parent), provenance=provenance)
+    name, provenance = files.name_of_directory(path.parent), files.origin("vocab_txt", found)
+    return dataclasses.replace(parts, name=name, provenance=provenance)
 
 
 def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
@@ -101,9 +100,7 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     parts = build(
         vocabulary, tuple(added.values()), Roles(unk=roles["unk"], cls=roles["cls"], sep=roles["sep"]), normalizer
     )
-    told = {**files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)}
-    told |= {f"{role}_token": literal for role, literal in named.items() if not told.get(f"{role}_token")}
-    settings = read_settings({**beside, CONFIG: json.dumps(told).encode()}, parts.config, parts.settings)
+    settings = read_settings(with_roles(beside, named), parts.config, parts.settings)
     return dataclasses.replace(parts, settings=settings)
 
 

@@ -81,13 +81,6 @@ def _unigram(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     return ModelPart(model=Model("unigram", unk=unk, byte_fallback=byte_fallback), unk=entry)
 
 
-def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
-    def refuse(_fields: Fields, _vocabulary: Vocabulary) -> ModelPart:
-        raise Unsupported(f"model.type: {family}, which is not supported yet", field="model.type")
-
-    return refuse
-
-
 _READERS: dict[str, Callable[[Fields, Vocabulary], ModelPart]] = {
     "BPE": _bpe,
     "WordLevel": _word_level,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -328,12 +328,32 @@ def _template(fields: Fields) -> Frames:
     texts = [index for index, (item, _) in enumerate(single) if isinstance(item, str)]
     if len(texts) != 1 or single[texts[0]][0] != "A":
         raise unsupported(path, "a template", "one that has the sequence A once")
+    return frames_of(single, tuple(_template_items(fields, "pair", ids)))
+
+
+def frames_of(single: Sequence[Part], pair: Frame) -> Frames:
+    """Return the frames of a text, which stands there once, and of a pair."""
+    at = next(index for index, (item, _) in enumerate(single) if item == "A")
+    prefix, suffix = (tuple(item for item, _ in part if isinstance(item, int)) for part in (single[:at], single[at:]))
     types = tuple(kind for _, kind in single)
-    flat = [item for item, _ in single]
-    prefix = tuple(item for item in flat[: texts[0]] if isinstance(item, int))
-    suffix = tuple(item for item in flat[texts[0] :] if isinstance(item, int))
-    pair = tuple(_template_items(fields, "pair", ids))
     return Frames(prefix, suffix, types if any(types) else None, None if pair == default_pair(prefix, suffix) else pair)
+
+
+def write_frames(single: Frame, pair: Frame, literals: Mapping[int, str]) -> dict[str, Any]:
+    """Write both frames."""
+
+    def piece(item: object, type_id: int) -> dict[str, Any]:
+        if isinstance(item, int):
+            return {"SpecialToken": {"id": literals[item], "type_id": type_id}}
+        return {"Sequence": {"id": item, "type_id": type_id}}
+
+    used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
+    return {
+        "type": "TemplateProcessing",
+        "single": [piece(*item) for item in single],
+        "pair": [piece(*item) for item in pair],
+        "special_tokens": {literals[id]: {"id": literals[id], "ids": [id], "tokens": [literals[id]]} for id in used},
+    }
 
 
 def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]) -> list[Part]:

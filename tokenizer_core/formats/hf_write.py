@@ -17,6 +17,7 @@ from tokenizer_core.formats.hf_stages import (
     NORMALIZERS,
     PRETOKENIZERS,
     write_byte_level,
+    write_frames,
     write_pattern,
     write_stage,
 )
@@ -161,19 +162,7 @@ def _post_processor(config: PipelineConfig, settings: Settings, texts: dict[int,
     single, pair = frame_of(config, settings), pair_frame_of(config, settings)
     if single == (("A", 0),) and settings.pair_template is None:
         return None
-    used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
-
-    def piece(item: object, type_id: int) -> dict[str, Any]:
-        if isinstance(item, int):
-            return {"SpecialToken": {"id": texts[item], "type_id": type_id}}
-        return {"Sequence": {"id": item, "type_id": type_id}}
-
-    return {
-        "type": "TemplateProcessing",
-        "single": [piece(*item) for item in single],
-        "pair": [piece(*item) for item in pair],
-        "special_tokens": {texts[id]: {"id": texts[id], "ids": [id], "tokens": [texts[id]]} for id in used},
-    }
+    return write_frames(single, pair, texts)
 
 
 def _tokenizer_config(parts: TokenizerParts) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def read(path: Path) -> TokenizerParts:
     model = files.read(path)
     read = read_beside(path.parent) if path.name in NAMES else {}
     parts = parse(model, with_class(read, read.get(MODEL_CONFIG), BY_MODEL))
-    hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}
-    provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
+    provenance = files.origin("sentencepiece", {path.name: model, **read})
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)
 
 

@@ -13,20 +13,27 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_roles import CONFIG, LISTS, TOKENS_MAP, load, take_added, take_named, take_token
+from tokenizer_core.formats.hf_roles import (
+    ALL_ROLES,
+    CONFIG,
+    LISTS,
+    TOKENS_MAP,
+    load,
+    take_added,
+    take_named,
+    take_token,
+)
 from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
+from tokenizer_core.formats.hf_stages import Frames, frames_of
 from tokenizer_core.formats.sentencepiece_classes import Conversion
-from tokenizer_core.frame import Frame, Part, default_pair
+from tokenizer_core.frame import read_frame
 from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 
 _META = "\u2581"
 _SPACES = Pattern("regex", " {2,}")
 _DEMOTED = 100.0
 """The amount that transformers takes off the score of a piece that it wants to avoid."""
-
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-"""In the order in which transformers adds them."""
 
 
 def convert(
@@ -50,22 +57,17 @@ def convert(
     added = _added(pieces, rest, beside, entries, conversion)
     ids = {text: id for id, (text, _) in enumerate(entries)} | {token.content: token.id for token in added}
     unk = next(iter(rest["unknown"]), None) if conversion.unk is None else conversion.unk
-    single, pair = _frames(config, conversion, ids)
-    at = next(index for index, (item, _) in enumerate(single) if item == "A")
-    prefix, suffix = (tuple(item for item, _ in part if isinstance(item, int)) for part in (single[:at], single[at:]))
-    types = tuple(kind for _, kind in single)
+    frames = _frames(config, conversion, ids)
     pipeline = PipelineConfig(
         normalizer=_normalizer(rest, config, conversion),
         pretokenizer=_pretokenizer(config, conversion),
         model=Model("unigram", unk=unk),
         decoder=(Decoder("metaspace", replacement=_META, drops_first=True),),
         added_tokens=added,
-        prefix_ids=prefix,
-        suffix_ids=suffix,
+        prefix_ids=frames.prefix,
+        suffix_ids=frames.suffix,
     )
-    settings = Settings(
-        pair_template=None if pair == default_pair(prefix, suffix) else pair, type_ids=types if any(types) else None
-    )
+    settings = Settings(pair_template=frames.pair, type_ids=frames.type_ids)
     vocabulary = Vocabulary.from_texts(
         [(id, text) for id, (text, _) in enumerate(entries)], [], [as_read(score) for _, score in entries]
     )
@@ -106,7 +108,7 @@ def _literals(beside: Mapping[str, bytes], conversion: Conversion) -> dict[str, 
 def _roles(beside: Mapping[str, bytes], conversion: Conversion) -> Iterator[tuple[str, AddedToken, bool]]:
     """Yield the token of each role, with the id 0, and whether the files name it, or only the class."""
     found = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
-    for role in _ROLES:
+    for role in ALL_ROLES:
         tokens = [take_token(fields, f"{role}_token") for fields in found]
         named = next((token for token in tokens if token is not None), None)
         literal = conversion.roles.get(role) if named is None else named
@@ -164,29 +166,17 @@ def _added(
     return tuple(added.values())
 
 
-def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> tuple[Frame, Frame]:
+def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> Frames:
     language = config.peek("src_lang") if conversion.lang else None
     lang = language if isinstance(language, str) else conversion.lang
-    return _frame(conversion.single, lang, ids), _frame(conversion.pair, lang, ids)
-
-
-def _frame(template: str, lang: str, ids: Mapping[str, int]) -> Frame:
-    """Read a frame: literals, ``A`` and ``B`` with their type ids."""
-    parts: list[Part] = []
-    for item in template.split():
-        literal, _, kind = item.partition(":")
-        literal = lang if literal == "{lang}" else literal
-        if literal == "A":
-            parts.append(("A", int(kind or 0)))
-        elif literal == "B":
-            parts.append(("B", int(kind or 0)))
-        elif literal in ids:
-            parts.append((ids[literal], int(kind or 0)))
-        else:
-            raise InvalidArtifact(
-                f"{literal[:80]!r} is put round a text, and no token of the model is called so", field="pieces"
-            )
-    return tuple(parts)
+    named = {**ids, "{lang}": ids[lang]} if lang in ids else ids
+    try:
+        return frames_of(read_frame(conversion.single, named), read_frame(conversion.pair, named))
+    except KeyError as error:
+        literal = lang if error.args[0] == "{lang}" else error.args[0]
+        raise InvalidArtifact(
+            f"{literal[:80]!r} is put round a text, and no token of the model is called so", field="pieces"
+        ) from None
 
 
 def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[Normalizer, ...]:

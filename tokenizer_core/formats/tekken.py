@@ -52,9 +52,8 @@ def read(path: str | Path) -> TokenizerParts:
     file = path / NAME if is_directory else path
     data = files.read(file)
     beside, settings = templates_in(file.parent) if file.name == NAME else ({}, Settings())
-    hashes = {name: files.sha256(content) for name, content in ({file.name: data} | beside).items()}
-    origin = {"format": "tekken", "files": hashes}
-    return parse(data, settings, name=files.name_of_file(file), provenance={"imported_from": origin})
+    provenance = files.origin("tekken", {file.name: data} | beside)
+    return parse(data, settings, name=files.name_of_file(file), provenance=provenance)
 
 
 def parse(data: bytes, settings: Settings, **about: Any) -> TokenizerParts:

@@ -31,8 +31,8 @@ def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | 
     added = special(special_tokens)
     vocabulary = reserve(Vocabulary.from_tiktoken(data), added)
     config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches(pattern),), ignore_merges=True, added_tokens=added)
-    origin = {"format": "tiktoken", "files": {path.name: files.sha256(data)}, "pattern": pattern}
-    return TokenizerParts(vocabulary, config, name=files.name_of_file(path), provenance={"imported_from": origin})
+    provenance = files.origin("tiktoken", {path.name: data}, pattern=pattern)
+    return TokenizerParts(vocabulary, config, name=files.name_of_file(path), provenance=provenance)
 
 
 def render(parts: TokenizerParts) -> bytes:

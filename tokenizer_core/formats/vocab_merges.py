@@ -37,12 +37,9 @@ def read(
     paths = [path_of(vocab, "vocab"), path_of(merges, "merges")]
     data = [files.read(path) for path in paths]
     parts = parse(*data, pattern=pattern, added=special(special_tokens))
-    hashes = {name: files.sha256(content) for name, content in zip(("vocab.json", "merges.txt"), data, strict=True)}
-    return dataclasses.replace(
-        parts,
-        name=files.name_of_file(paths[0]),
-        provenance={"imported_from": {"format": "vocab_merges", "files": hashes, "pattern": pattern}},
-    )
+    found = dict(zip(("vocab.json", "merges.txt"), data, strict=True))
+    provenance = files.origin("vocab_merges", found, pattern=pattern)
+    return dataclasses.replace(parts, name=files.name_of_file(paths[0]), provenance=provenance)
 
 
 def parse(vocab: bytes, merges: bytes, *, pattern: str, added: tuple[AddedToken, ...]) -> TokenizerParts:
