@@ -35,10 +35,11 @@ class Explainer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         model = tokenizer.config.model
         if model.type not in ("byte_bpe", "char_bpe", "unigram", "word_piece"):
-            raise InvalidOption(f"a model {model.type} has no steps to show: it looks its pieces up", field="tokenizer")
+            name = model.type.title().replace("_", "")
+            raise InvalidOption(f"a model {name} has no steps to show: it looks its pieces up", field="tokenizer")
         self._tokenizer, self._model = tokenizer, model
         self._vocabulary = tokenizer.parts.vocabulary
-        self._by_score = model.type == "char_bpe" and model.to_dict().get("by_score", False)
+        self._by_score = model.type == "char_bpe" and model.by_score
 
     def explain(self, text: str) -> list[Steps]:
         """Return the pieces of a text in order, each with ``text``, ``kind``, ``ids`` and its steps.

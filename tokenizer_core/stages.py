@@ -66,7 +66,7 @@ class Pattern:
 class Stage:
     """One stage: its ``type``, and its fields, which are attributes too; a list becomes a tuple.
 
-    A field that is left out has the kernel's default.
+    A field that is left out has the kernel's default. The error for an unknown type or field lists those that exist.
 
     Raises:
         InvalidOption: at the field that the stage does not have, or has otherwise.
@@ -81,7 +81,7 @@ class Stage:
     def __init__(self, type: str, **fields: Any) -> None:
         given = {name: _plain(value, name) for name, value in {"type": type, **fields}.items()}
         object.__setattr__(self, "text", canonical_stage(self.part, json.dumps(given)))
-        object.__setattr__(self, "_fields", {name: _frozen(value) for name, value in self.to_dict().items()})
+        object.__setattr__(self, "_fields", {name: _frozen(value) for name, value in json.loads(self.text).items()})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self._fields:
@@ -146,11 +146,21 @@ class Pretokenizer(Stage):
         return self.type in ("digits", "fixed_length")
 
 
+_LATER = ("by_score", "user_defined", "reserved", "unused")
+"""Fields of BPE over characters that came later."""
+
+
 class Model(Stage):
     """The model, which turns pieces into ids, but for its vocabulary."""
 
     __slots__ = ()
     part = "model"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as JSON has it, without what came later and says nothing: older hashes stay the same."""
+        document = Stage.to_dict(self)
+        later = _LATER if self.type == "char_bpe" else ()
+        return {name: value for name, value in document.items() if value or name not in later}
 
     @property
     def is_byte_bpe(self) -> bool:

@@ -12,7 +12,6 @@ use crate::error::{Code, Error, Result};
 /// # Errors
 /// `invalid_option` at the first field that the stage does not have, or has otherwise.
 pub fn canonical(part: &str, stage: &str) -> Result<String> {
-    let stage = serde_json::from_str(stage).map_err(|error| Error::new(Code::InvalidOption, error.to_string()))?;
     match part {
         "normalizer" => written::<NormalizerStage>(stage),
         "pretokenizer" => written::<PretokenizerStage>(stage),
@@ -22,20 +21,29 @@ pub fn canonical(part: &str, stage: &str) -> Result<String> {
     }
 }
 
-fn written<T: DeserializeOwned + Serialize>(stage: Map<String, Value>) -> Result<String> {
-    let read = serde_json::from_value::<T>(Value::Object(stage.clone()));
-    read.and_then(|stage| serde_json::to_string(&stage)).map_err(|error| {
-        let found = error.to_string();
-        let missing = found.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let field = missing.map_or_else(|| first_wrong::<T>(&stage, &found), str::to_owned);
-        let message = match found.split_once(", expected ") {
-            Some((given, wanted)) => {
-                format!("{field} is {wanted}, not {}", given.split_once(": ").map_or(given, |(_, value)| value))
-            }
-            None => format!("{field} is {}", if missing.is_some() { "missing" } else { &found }),
-        };
-        Error::new(Code::InvalidOption, message).at_field(field)
+fn written<T: DeserializeOwned + Serialize>(stage: &str) -> Result<String> {
+    let read = serde_json::from_str::<T>(stage).and_then(|stage| serde_json::to_string(&stage));
+    read.map_err(|error| {
+        serde_json::from_str(stage)
+            .map_or_else(|_| Error::new(Code::InvalidOption, error.to_string()), |stage| refusal::<T>(&stage))
     })
+}
+
+fn refusal<T: DeserializeOwned>(stage: &Map<String, Value>) -> Error {
+    let found = match serde_json::from_value::<T>(Value::Object(stage.clone())) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let missing = found.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    let field = missing.map_or_else(|| first_wrong::<T>(stage, &found), str::to_owned);
+    let message = match found.split_once(", expected ") {
+        Some((given, wanted)) => {
+            let value = given.split_once(": ").map_or(given, |(_, value)| value);
+            format!("{field} is {wanted}, not {}", value.trim_start_matches("unknown variant "))
+        }
+        None => format!("{field} is {}", if missing.is_some() { "missing" } else { &found }),
+    };
+    Error::new(Code::InvalidOption, message).at_field(field)
 }
 
 /// The field, or the item of its list, with which the `error` first comes: serde does not tell.

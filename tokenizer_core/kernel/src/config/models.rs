@@ -1,7 +1,5 @@
 //! The models, which turn pieces into ids, and their settings beside the vocabulary.
 
-use std::ops::Not;
-
 use serde::{Deserialize, Serialize};
 
 /// A model and what it has beside the vocabulary.
@@ -23,16 +21,16 @@ pub enum ModelConfig {
         #[serde(default)]
         byte_fallback: bool,
         /// Neighbours that are an entry together are joined, the higher score first, whatever merges there are.
-        #[serde(default, skip_serializing_if = "Not::not")]
+        #[serde(default)]
         by_score: bool,
         /// Entries that are found before characters, the longest first, and are never joined to others.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         user_defined: Vec<u32>,
         /// Entries that no text becomes.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         reserved: Vec<u32>,
         /// Entries that merges by scores make, and that are taken apart again.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         unused: Vec<u32>,
         /// The text that characters within a piece, but not the first one, have before them in the entries.
         #[serde(default)]
