@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.vocabularies import AddedToken, build
-from tokenizer_core import Tokenizer
+from tests.support.vocabularies import build
+from tokenizer_core import AddedToken, Tokenizer
 from tokenizer_core.errors import ReservedLiteral
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
 from tokenizer_core.stages import Normalizer
