@@ -38,19 +38,10 @@ _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
 
-_CLEAR_PREFIX = {
-    "GPT2",
-    "Roberta",
-    "Bart",
-    "Longformer",
-    "LED",
-    "Deberta",
-    "CodeGen",
-    "GPTNeoX",
-    "Mvp",
-    "Qwen2",
+_CLEAR_PREFIX = (
+    *("GPT2", "Roberta", "Bart", "Longformer", "LED", "Deberta", "CodeGen", "GPTNeoX", "Mvp", "Qwen2"),
     "Cohere",
-}
+)
 """Classes of transformers that put no space before a text unless ``add_prefix_space`` says so, whatever
 ``tokenizer.json`` does."""
 
@@ -87,7 +78,15 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     named = roles | {role: extra.get(f"{role}_token") for role in ("cls", "sep")}
     _check_frame(fields, config, {role: known[literal] for role, literal in named.items() if literal is not None})
     template, templates = _templates(beside, fields)
-    settings = dataclasses.replace(
+    given: dict[str, Any] = {"generation": read_generation(beside)}
+    given |= {side: fields.choice(side, _SIDES) for side in ("padding_side", "truncation_side") if fields.has(side)}
+    if fields.has("model_max_length"):
+        given["model_max_length"] = _length(fields)
+    extra |= fields.rest()
+    if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
+        extra[MODEL_LENGTH] = length
+    kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
+    return dataclasses.replace(
         defaults,
         bos=roles["bos"],
         eos=roles["eos"],
@@ -95,19 +94,9 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         unk=roles["unk"] or defaults.unk,
         chat_template=template,
         named_templates=templates,
-        generation=read_generation(beside),
+        extra=tuple(kept),
+        **given,
     )
-    if fields.has("padding_side"):
-        settings = dataclasses.replace(settings, padding_side=fields.choice("padding_side", _SIDES))
-    if fields.has("truncation_side"):
-        settings = dataclasses.replace(settings, truncation_side=fields.choice("truncation_side", _SIDES))
-    if fields.has("model_max_length"):
-        settings = dataclasses.replace(settings, model_max_length=_length(fields))
-    extra |= fields.rest()
-    if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
-        extra[MODEL_LENGTH] = length
-    kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
-    return dataclasses.replace(settings, extra=tuple(kept))
 
 
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
