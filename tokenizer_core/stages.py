@@ -1,4 +1,11 @@
-"""The stages of a pipeline: each is the JSON that the kernel's room ``config`` declares, documents and checks."""
+"""The stages of a pipeline: each is the JSON that the kernel's room ``config`` declares, documents and checks.
+
+>>> from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
+>>> Normalizer("replace", pattern=Pattern("string", "oe"), content="ö").to_dict()
+{'type': 'replace', 'pattern': {'string': 'oe'}, 'content': 'ö'}
+>>> Pretokenizer("punctuation").behavior
+'isolated'
+"""
 
 from __future__ import annotations
 
