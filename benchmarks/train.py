@@ -13,7 +13,7 @@ from typing import Any
 
 import zstandard
 
-from benchmarks import machine, peers, report
+from benchmarks import peers, report
 from benchmarks.corpora import data_dir
 from benchmarks.process import Failed, ask
 from benchmarks.trainers import SEPARATOR, TRAINERS
@@ -174,6 +174,5 @@ def main(*, short: bool) -> int:
             cells = measure(paths[corpus], vocab_size, rounds, limit)
             results[f"{corpus}, {vocab_size:,}"] = cells
             versions |= {trainer: line["version"] for trainer, line in cells.items() if "version" in line}
-    document = {"machine": machine.describe(), "versions": versions, "rounds": rounds, "results": results}
-    report.tell("train", document, table(document), short=short, draw=lambda: draw(document))
+    report.tell("train", table, short=short, draw=draw, versions=versions, rounds=rounds, results=results)
     return int(any("failure" in cells["tokd"] or cells["tokd"]["unequal"] for cells in results.values()))

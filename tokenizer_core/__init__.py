@@ -48,7 +48,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets, Segmentation
-from tokenizer_core.stages.normalizers import Rewriting
+from tokenizer_core.stages import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -826,6 +826,17 @@ def portable_pattern(pattern: str) -> str:
         InvalidArtifact: ``invalid_pattern``: it does not compile, or cannot be written so.
     """
 
+def canonical_stage(part: str, stage: str) -> str:
+    """Return the JSON of a stage with every field that it has, also those that are left out.
+
+    Args:
+        part: ``normalizer``, ``pretokenizer``, ``model`` or ``decoder``.
+        stage: an object with ``type``.
+
+    Raises:
+        InvalidOption: at the field.
+    """
+
 def core_count() -> int:
     """Return how many cores this process may use.
 

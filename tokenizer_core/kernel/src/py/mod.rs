@@ -40,6 +40,13 @@ fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
 
 /// See `_kernel.pyi`.
 #[pyfunction]
+fn canonical_stage(py: Python<'_>, part: &str, stage: &str) -> PyResult<String> {
+    raise::run(py, stage.len(), || crate::config::canonical(part, stage))
+        .map_err(|error| raise::exception(py, &error, None))
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
 fn core_count() -> usize {
     crate::parallel::core_count()
 }
@@ -86,6 +93,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MEDIA", PyTuple::new(module.py(), crate::template::plain::MEDIA)?)?;
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(canonical_stage, module)?)?;
     module.add_function(wrap_pyfunction!(core_count, module)?)?;
     Ok(())
 }
