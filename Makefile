@@ -65,8 +65,8 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 
 .PHONY: lock
 lock: ## pin the newest Python packages that pyproject.toml allows, by hash; needs uv
-	@$(LOCK) --extra build --output-file .ci/image.lock
-	@$(LOCK) --extra build --extra test --extra tools --output-file .ci/tests.lock
+	@$(LOCK) --extra build --extra jobs --output-file .ci/image.lock
+	@$(LOCK) --extra build --extra jobs --extra test --extra tools --output-file .ci/tests.lock
 
 .PHONY: clean
 clean: ## remove everything that set-up and tests made

@@ -60,7 +60,7 @@ def test_every_copied_source_exists_and_reaches_the_builder() -> None:
     assert all((ROOT / source).exists() for source in sources)
 
 
-LOCKS = {"image": ["build"], "tests": ["build", "test", "tools"]}
+LOCKS = {"image": ["build", "jobs"], "tests": ["build", "jobs", "test", "tools"]}
 
 
 def locked(name: str) -> dict[str, set[str]]:
