@@ -1,12 +1,13 @@
 """Try the wheel of a folder where nothing but Python is, alone and with each extra: ``try_wheel.py FOLDER EXTRA...``.
 
-It prints the installed size, and the seconds of ``pip install`` and from there to the first answer.
+It prints the installed size, the seconds of ``pip install``, and those from there to the first answer.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -33,6 +34,12 @@ def post(path: str, body: object) -> dict[str, object]:
         return json.load(error)
 
 
+def clocks() -> tuple[float, float]:
+    """Return the time, and the processor time of all that has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic(), used.ru_utime + used.ru_stime
+
+
 def attempt(folder: Path, extra: str, home: Path) -> str:
     """Install the wheel and serve; return what it took."""
     venv.create(home, with_pip=True, symlinks=True)
@@ -41,11 +48,12 @@ def attempt(folder: Path, extra: str, home: Path) -> str:
     take = ["download", "--no-deps", "--no-index", "--find-links", str(folder), "--dest", str(home), "tokd"]
     subprocess.run([*pip, *take], env=env, check=True)
     (wheel,) = home.glob("tokd-*.whl")
-    start = time.monotonic()
+    start = clocks()
     wanted = f"{wheel}[{extra}]" if extra else str(wheel)
     subprocess.run([*pip, "install", "--only-binary", ":all:", wanted], env=env, check=True)
-    installed = time.monotonic()
-    server = subprocess.Popen(["tokd", "serve", "--port", str(PORT)], cwd=home, env=env, stdout=subprocess.DEVNULL)
+    installed = clocks()
+    log = (home / "log").open("w+")
+    server = subprocess.Popen(["tokd", "serve", "--port", str(PORT)], cwd=home, env=env, stdout=log, stderr=log)
     try:
         while True:
             try:
@@ -53,7 +61,7 @@ def attempt(folder: Path, extra: str, home: Path) -> str:
                 break
             except URLError:
                 if server.poll() is not None:
-                    raise
+                    sys.exit((home / "log").read_text())
                 time.sleep(0.05)
         answered = time.monotonic()
         refused = post("/train-job", JOB).get("code")
@@ -66,7 +74,9 @@ def attempt(folder: Path, extra: str, home: Path) -> str:
     assert [int(word) for word in shown.stdout.split()] == IDS, shown.stdout
     (packages,) = home.glob("lib/python3*/site-packages")
     size = sum(path.stat().st_size for path in packages.rglob("*") if path.is_file() and not TOOLS & {*path.parts})
-    return f"{size / 1e6:.0f} MB, pip install {installed - start:.1f} s, first answer {answered - installed:.1f} s"
+    took, busy = (after - before for before, after in zip(start, installed, strict=True))
+    first = answered - installed[0]
+    return f"{size / 1e6:.0f} MB, pip install {took:.1f} s ({busy:.1f} s of processor), first answer {first:.1f} s"
 
 
 for each in ["", *sys.argv[2:]]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import Distribution, distribution, distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import httpx
 import pytest
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.project.test_packaging import PROJECT
 from tests.service.problems import assert_problem
+from tests.support.packages import EXTRAS, installed_with
 from tests.support.paths import ROOT
 from tests.support.server import listening
 
@@ -41,16 +40,6 @@ COMMANDS = {
 """A command that needs an extra, by the extra."""
 
 
-def needed(requirements: list[str]) -> set[str]:
-    """Return the distributions that requirements name, with those that these need."""
-    found: set[str] = set()
-    for requirement in map(Requirement, requirements):
-        name = canonicalize_name(requirement.name)
-        if name not in found and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
-            found |= {name} | needed(distribution(name).requires or [])
-    return found
-
-
 def modules(found: Distribution) -> set[str]:
     """Return the packages and modules of a distribution, of two levels: several may share the first."""
     files = [path for path in found.files or () if path.suffix in {".py", ".so"}]
@@ -63,7 +52,7 @@ def modules(found: Distribution) -> set[str]:
 @pytest.fixture(scope="module")
 def blocking() -> str:
     """Return a program's first line, after which packages of extras, tests and tools cannot be imported."""
-    core = needed(PROJECT["project"]["dependencies"])
+    core = installed_with()
     allowed, blocked = set[str](), set[str]()
     for each in distributions():
         name = canonicalize_name(each.name)
@@ -94,7 +83,7 @@ def test_every_command_that_needs_an_extra_names_it(blocking: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert len(lines) == len(COMMANDS)
     assert [extra for extra, line in zip(COMMANDS, lines, strict=True) if f"tokd[{extra}]" not in line] == []
-    assert COMMANDS.keys() == PROJECT["project"]["optional-dependencies"].keys() - {"build", "test", "tools"}
+    assert COMMANDS.keys() == EXTRAS
 
 
 def test_a_server_does_all_but_jobs_and_names_what_they_need(blocking: str, tmp_path: Path) -> None:
@@ -102,7 +91,7 @@ def test_a_server_does_all_but_jobs_and_names_what_they_need(blocking: str, tmp_
     with TemporaryFile() as log:
         server = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=log)
         try:
-            with httpx.Client(base_url=listening(server, log)) as client:
+            with httpx.Client(base_url=listening(server, log), timeout=60) as client:
                 assert client.post("/encode", json={"text": "Hello, world"}).json()["count"] == 3
                 for path in ("/", "/docs", "/readyz", "/metrics"):
                     assert client.get(path).status_code == 200, path
