@@ -44,6 +44,7 @@ from service.routes import (
     jobs,
     offsets,
     pack,
+    parse,
     playground,
     render,
     tokenizer_changes,
@@ -52,6 +53,8 @@ from service.routes import (
 )
 from service.routes.compat import (
     anthropic,
+    derender_chat,
+    derender_completions,
     engine_probes,
     openai,
     render_chat,
@@ -83,6 +86,7 @@ _ROUTES = (
     pack,
     count,
     render,
+    parse,
     explain,
     compare,
     vllm,
@@ -93,6 +97,8 @@ _ROUTES = (
     render_completions,
     render_messages,
     render_responses,
+    derender_chat,
+    derender_completions,
     engine_probes,
     # Before the route whose path covers this one.
     check,

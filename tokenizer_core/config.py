@@ -176,6 +176,10 @@ class Settings(ShortRepr):
         said = self.model_max_length, json.loads(dict(self.extra).get(MODEL_LENGTH, "null"))
         return min((length for length in said if type(length) is int and length > 0), default=None)
 
+    def max_length_for(self, truncation: object, max_length: int | None) -> int | None:
+        """Return the most ids of a row: where one is to be cut and no number is given, the model's, if it has any."""
+        return self.model_max_length if max_length is None and truncation is not None else max_length
+
     @property
     def templates(self) -> dict[str, str]:
         """The sources of all templates by name; the one without a name is ``default``."""

@@ -1,5 +1,5 @@
-"""Two texts in one row, as rerankers and cross-encoders take them: type ids, truncation that takes turns, and windows
-that overlap over a text that is too long.
+"""One text or two in a row, as encoders and rerankers take them: type ids, words, truncation that takes turns, and
+windows that overlap over a text that is too long.
 
 Truncation counts the frame of special tokens and never cuts it. What it takes of each text is what Hugging Face's
 ``tokenizers`` takes.
@@ -7,10 +7,10 @@ Truncation counts the frame of special tokens and never cuts it. What it takes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
@@ -19,17 +19,26 @@ import numpy.typing as npt
 from tokenizer_core._kernel import Pipeline
 from tokenizer_core.arguments import check_choice, check_flag, optional_integer
 from tokenizer_core.config import Side, TokenizerParts, Unit
+from tokenizer_core.encoded_texts import (
+    NO_LABEL,
+    NO_WORD,
+    EncodedText,
+    Ids,
+    Labels,
+    Spans,
+    Text,
+    WordIds,
+    encode_texts,
+)
 from tokenizer_core.errors import InvalidOption, TokdError
 from tokenizer_core.frame import frame_of, pair_frame_of
 from tokenizer_core.short_repr import ShortRepr
-from tokenizer_core.spans import length_in
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-Ids = npt.NDArray[np.uint32]
-Spans = npt.NDArray[np.uint32]
-Truncation = Literal["longest_first", "only_first", "only_second"]
+Truncation = Literal["longest_first", "only_first", "only_second", True]
+"""The text of a pair that is cut; true is ``"longest_first"``."""
 
 
 class PairOptions(TypedDict, total=False):
@@ -38,16 +47,14 @@ class PairOptions(TypedDict, total=False):
     special_tokens: Literal["reject", "text", "parse", "ordinary"]
     add_special_tokens: bool
     max_length: int | None
-    truncation: Truncation
+    truncation: Truncation | None
     truncation_side: Side | None
     unit: Unit | None
+    word_ids: bool
 
 
 ROW_IDS = 64
 """The ids that take as much memory as the objects of a row."""
-
-Encoded = tuple[Ids, Spans | None, int]
-"""The ids of one text, their spans if wanted, and the length of the text in the unit of these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -59,9 +66,12 @@ class EncodedPair(ShortRepr):
         type_ids: uint32, shape (n,); the segments, as the tokenizer's frame numbers them.
         sequence_ids: int8, shape (n,); 0 for the first text, 1 for the second, -1 for special tokens round them.
         spans: uint32, shape (n, 2), each in its own text; ``None`` unless a unit was asked for. That of a special token
-            round a text is empty, at the end of the text behind which it stands.
+            round a text is empty, at the end of the text behind which it stands. Of lists of words they are in words.
         removed: how many ids truncation took of each text.
-        removed_spans: the place of those in each text, ``None`` without spans or where none was taken.
+        removed_spans: the place of those in each text, ``None`` without spans, of words, or where none was taken.
+        word_ids: int32, shape (n,); the number of the word of each id in its text, -1 for special tokens round the
+            texts; ``None`` of strings unless they were asked for.
+        labels: int64, shape (n,); the label of each word on its first id and -100 elsewhere; ``None`` without labels.
         overflow_of: the number of the text, or pair, of which this is a row or, with a ``stride``, one of several.
     """
 
@@ -71,6 +81,8 @@ class EncodedPair(ShortRepr):
     spans: Spans | None
     removed: tuple[int, ...]
     removed_spans: tuple[tuple[int, int] | None, ...]
+    word_ids: WordIds | None = None
+    labels: Labels | None = None
     overflow_of: int = 0
 
     def special_tokens_mask(self) -> npt.NDArray[np.uint8]:
@@ -145,7 +157,7 @@ class Framing:
         parts: of the tokenizer.
         is_pair: whether there are two texts.
         max_length: the most ids of a row with its frame; ``None`` cuts nothing.
-        truncation: which text is cut.
+        truncation: which text is cut; with one, the ``max_length`` is by default that of the model, if it has any.
         side: the end of a text that is cut; ``None`` is the tokenizer's own.
         stride: the ids that a row shares with the one before; ``None`` makes one row of a text, whatever is cut.
         most_ids: of all windows together, each of which counts as ``ROW_IDS`` at least.
@@ -161,12 +173,14 @@ class Framing:
         is_pair: bool,
         add_special_tokens: bool,
         max_length: int | None = None,
-        truncation: Truncation = "longest_first",
+        truncation: Truncation | None = None,
         side: Side | None = None,
         stride: int | None = None,
         most_ids: int | None = None,
     ) -> None:
         check_flag(add_special_tokens, "add_special_tokens")
+        max_length = parts.settings.max_length_for(truncation, max_length)
+        truncation = "longest_first" if truncation is None or truncation is True else truncation
         check_choice(truncation, Truncation, "truncation")
         if truncation == "only_second" and not is_pair:
             raise InvalidOption('truncation "only_second" needs a second text', field="truncation")
@@ -195,13 +209,13 @@ class Framing:
             wrong = 'of a pair one text is cut into windows; set truncation to "only_first" or "only_second"'
             raise InvalidOption(wrong, field="truncation")
 
-    def rows(self, *texts: Encoded, overflow_of: int) -> Iterator[EncodedPair]:
+    def rows(self, *texts: EncodedText, overflow_of: int) -> Iterator[EncodedPair]:
         """Yield the row of one text or two, or with a stride a row for each window of the text that is cut.
 
         Raises:
             InvalidOption: the stride leaves no room for a new id.
         """
-        of, lengths = int(self._truncation == "only_second"), [len(ids) for ids, _, _ in texts]
+        of, lengths = int(self._truncation == "only_second"), [len(text.ids) for text in texts]
         if self._stride is None or self._room is None or sum(lengths) <= self._room:
             yield replace(self.around(*texts), overflow_of=overflow_of)
             return
@@ -209,50 +223,82 @@ class Framing:
         if self._stride >= size:
             wrong = f"rows have room for {max(size, 0)} ids of the text that is cut, and stride is {self._stride}"
             raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride")
-        ids, spans, length = texts[of]
-        if self._ids_left is not None:
-            count = windows_count(lengths[of], size, self._stride)
-            self._ids_left -= count * max(self._room + self.special_tokens, ROW_IDS)
-            if self._ids_left < 0:
-                wrong = "the rows have too many ids together; raise max_length, take a smaller stride or send less text"
-                raise InvalidOption(wrong, field="stride")
+        count = windows_count(lengths[of], size, self._stride)
+        self.charge(count * max(self._room + self.special_tokens, ROW_IDS), "stride")
         for start, end in windows(lengths[of], size, self._stride, self._side):
-            window = ids[start:end], None if spans is None else spans[start:end], length
+            window = texts[of].part(start, end)
             row = self.around(*(window if index == of else text for index, text in enumerate(texts)))
             yield replace(row, overflow_of=overflow_of)
 
-    def around(self, *texts: Encoded) -> EncodedPair:
-        """Cut the ids of one text or two, with their spans if there are any, and put them into the frame."""
-        lengths = [len(ids) for ids, _, _ in texts]
+    def charge(self, ids: int, field: str) -> None:
+        """Count ids of rows that have the same text again, before they are made.
+
+        Raises:
+            InvalidOption: there are too many of them by now.
+        """
+        if self._ids_left is None:
+            return
+        self._ids_left -= ids
+        if self._ids_left < 0:
+            ways = "raise max_length, take a smaller stride" if field == "stride" else "lower max_length"
+            raise InvalidOption(f"the rows have too many ids together; {ways} or send less text", field=field)
+
+    def share(self, text: EncodedText, rows: int) -> list[EncodedText]:
+        """Return one text for each of so many rows that have it.
+
+        Raises:
+            InvalidOption: it takes too many ids.
+        """
+        length = len(text.ids) if self._room is None else min(len(text.ids), self._room)
+        self.charge(length * rows, "text_pair")
+        return [text] * rows
+
+    def around(self, *texts: EncodedText) -> EncodedPair:
+        """Cut one text or two, and put them into the frame."""
+        lengths = [len(text.ids) for text in texts]
         kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation)
-        cut = [
-            (self._cut(ids, stay), self._cut(spans, stay)) for (ids, spans, _), stay in zip(texts, kept, strict=True)
+        bounds = [
+            (0, stay) if self._side == "right" else (length - stay, length)
+            for length, stay in zip(lengths, kept, strict=True)
         ]
+        cut = [text.part(*bound) for text, bound in zip(texts, bounds, strict=True)]
         rows, end = [], 0
         for id, sequence in self._items:
-            rows.append((np.array([id]), np.full((1, 2), end, np.uint32)) if sequence < 0 else cut[sequence])
-            end = end if sequence < 0 else texts[sequence][2]
-        sizes = [len(ids) for ids, _ in rows]
-        has_spans = texts[0][1] is not None
+            rows.append(_special(id, end) if sequence < 0 else cut[sequence])
+            end = end if sequence < 0 else texts[sequence].length
+        sizes = [len(row.ids) for row in rows]
+
+        def joined(name: str, fill: np.generic) -> Any:
+            if all(getattr(text, name) is None for text in texts):
+                return None
+            values = (getattr(row, name) for row in rows)
+            return np.concatenate(
+                [np.full(size, fill) if each is None else each for each, size in zip(values, sizes, strict=True)]
+            )
+
         return EncodedPair(
-            np.concatenate([ids for ids, _ in rows], dtype=np.uint32, casting="unsafe"),
+            np.concatenate([row.ids for row in rows]),
             np.repeat(self._type_ids, sizes),
             np.repeat(self._sequence_ids, sizes),
-            np.concatenate([spans for _, spans in rows if spans is not None]) if has_spans else None,
+            joined("spans", np.uint32(0)),
             tuple(length - stay for length, stay in zip(lengths, kept, strict=True)),
-            tuple(self._removed(spans, stay) for (_, spans, _), stay in zip(texts, kept, strict=True)),
+            tuple(self._removed(text, stay) for text, stay in zip(texts, kept, strict=True)),
+            joined("word_ids", NO_WORD),
+            joined("labels", NO_LABEL),
         )
 
-    def _cut(self, values: Any, length: int) -> Any:
-        if values is None or len(values) == length:
-            return values
-        return values[:length] if self._side == "right" else values[len(values) - length :]
-
-    def _removed(self, spans: Spans | None, length: int) -> tuple[int, int] | None:
-        if spans is None or len(spans) == length:
+    def _removed(self, text: EncodedText, length: int) -> tuple[int, int] | None:
+        spans = text.spans
+        if spans is None or len(spans) == length or not text.length:
             return None
         taken = spans[length:] if self._side == "right" else spans[: len(spans) - length]
         return int(taken[:, 0].min()), int(taken[:, 1].max())
+
+
+def _special(id: int, place: int) -> EncodedText:
+    """Return a special token round the texts as a text of its own."""
+    spans = np.full((1, 2), place, np.uint32)
+    return EncodedText(np.array([id], np.uint32), spans, np.array([NO_WORD]), np.array([NO_LABEL]))
 
 
 def _room(max_length: int | None, special_tokens: int) -> int | None:
@@ -270,20 +316,23 @@ def _room(max_length: int | None, special_tokens: int) -> int | None:
 def encode_batch(
     pipeline: Pipeline,
     parts: TokenizerParts,
-    texts: Sequence[str],
-    text_pairs: Sequence[str] | None,
+    texts: Sequence[Text] | str,
+    text_pairs: Sequence[Text] | None,
     *,
     threads: int,
     special_tokens: str = "reject",
     add_special_tokens: bool = True,
     max_length: int | None = None,
-    truncation: Truncation = "longest_first",
+    truncation: Truncation | None = None,
     truncation_side: Side | None = None,
     stride: int | None = None,
     most_ids: int | None = None,
     unit: Unit | None = None,
+    word_ids: bool = False,
+    word_labels: Sequence[Sequence[int]] | None = None,
 ) -> list[EncodedPair]:
     """Encode many pairs, or many texts alone; arguments and errors are those of ``Tokenizer.encode_pair_batch``."""
+    check_flag(word_ids, "word_ids")
     framing = Framing(
         parts,
         is_pair=text_pairs is not None,
@@ -294,25 +343,16 @@ def encode_batch(
         stride=stride,
         most_ids=most_ids,
     )
-
-    def encoded(texts: Sequence[str]) -> list[Encoded]:
-        if unit is None:
-            ids, ends = pipeline.encode_batch(texts, special_tokens, False, threads)
-            return [(ids[start:end], None, 0) for start, end in pairwise(ends.tolist())]
-        rows: list[Encoded] = []
-        for row, text in enumerate(texts):
-            try:
-                rows.append((*pipeline.offsets(text, unit, special_tokens, False), length_in(text, unit)))
-            except TokdError as error:
-                error.place.setdefault("row", row)
-                raise
-        return rows
-
-    sides = [encoded(texts)]
+    options: dict[str, Any] = {"special_tokens": special_tokens, "threads": threads, "unit": unit, "word_ids": word_ids}
+    encoded: Callable[..., list[EncodedText]] = partial(encode_texts, pipeline, **options)
+    is_shared = isinstance(texts, str) and text_pairs is not None
+    sides = [encoded([texts] if is_shared else texts, word_labels=word_labels)]
     if text_pairs is not None:
         with of_second_text():
             sides.append(encoded(text_pairs))
-        if len(texts) != len(text_pairs):
+        if is_shared:
+            sides[0] = framing.share(sides[0][0], len(text_pairs))
+        if len(sides[0]) != len(text_pairs):
             raise InvalidOption(f"there are {len(texts)} texts and {len(text_pairs)} second texts", field="text_pairs")
     rows: list[EncodedPair] = []
     for at, each in enumerate(zip(*sides, strict=True)):
@@ -321,7 +361,7 @@ def encode_batch(
 
 
 def encode(
-    pipeline: Pipeline, parts: TokenizerParts, text: str, text_pair: str | None, **options: Unpack[PairOptions]
+    pipeline: Pipeline, parts: TokenizerParts, text: Text, text_pair: Text | None, **options: Unpack[PairOptions]
 ) -> EncodedPair:
     """Encode one pair, or one text alone; arguments and errors are those of ``Tokenizer.encode_pair``."""
     pairs = None if text_pair is None else [text_pair]

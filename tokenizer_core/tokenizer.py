@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tokenizer_core.encoded_texts import Text
     from tokenizer_core.pairs import EncodedPair, PairOptions
 
     Ids = npt.NDArray[np.uint32]
@@ -208,19 +209,25 @@ class Tokenizer(TokenizerChats):
         """
         return Offsets(*self._pipeline.offsets(text, unit, special_tokens, add_special_tokens), text, unit)
 
-    def encode_pair(self, text: str, text_pair: str | None, **options: Unpack[PairOptions]) -> EncodedPair:
+    def encode_pair(self, text: Text, text_pair: Text | None, **options: Unpack[PairOptions]) -> EncodedPair:
         """Encode two texts into one row, with type ids; ``None`` for the second encodes the first alone.
+
+        A text may be a list of words. Each word is encoded as a text of its own, as transformers does with
+        ``is_split_into_words``, and the row has ``word_ids``.
 
         Args:
             special_tokens: as of ``encode``.
             add_special_tokens: put the frame of a pair around the texts; true by default, unlike in ``encode``.
             max_length: the most ids, special tokens included; what is over is cut from the texts.
-            truncation: which text is cut: ids from whichever is longer (``"longest_first"``), or those of one alone.
+            truncation: which text is cut: ids from whichever is longer (``"longest_first"``, or true), or those of one
+                alone. With it, ``max_length`` is by default the model's, if that is known.
             truncation_side: the end of a text that is cut; by default the tokenizer's own.
-            unit: also return the span of every id, in its own text.
+            unit: also return the span of every id, in its own text, or its own word.
+            word_ids: also number the pieces of texts that are not lists of words.
 
         Raises:
-            InvalidOption, and as ``encode``: with the field ``text_pair`` for the second text
+            InvalidOption, and as ``encode``: with the field ``text_pair`` for the second text, and the ``index`` of a
+                word
         """
         from tokenizer_core import pairs
 
@@ -228,20 +235,25 @@ class Tokenizer(TokenizerChats):
 
     def encode_pair_batch(
         self,
-        texts: Sequence[str],
-        text_pairs: Sequence[str] | None,
+        texts: Sequence[Text] | str,
+        text_pairs: Sequence[Text] | None,
         *,
         threads: int = 0,
         stride: int | None = None,
         most_ids: int | None = None,
+        word_labels: Sequence[Sequence[int]] | None = None,
         **options: Unpack[PairOptions],
     ) -> list[EncodedPair]:
         """Encode many pairs, or many texts where ``text_pairs`` is ``None``; options as of ``encode_pair``.
 
+        One text, such as a query, stands beside each of ``text_pairs``.
+
         With a ``stride`` nothing is cut off: a text with more than ``max_length`` ids becomes several rows, each with
         its special tokens and spans into the whole text. Each shares so many ids with the one before; ``overflow_of``
         names the text. Of a pair ``truncation`` names the text that is cut. ``most_ids`` bounds the ids of such rows,
-        of which each counts as 64 at least.
+        of which each counts as 64 at least, and those of one text beside many.
+
+        ``word_labels`` has a label for each word of ``texts``: rows have it at the first id of the word.
 
         ``shape_rows`` pads the ids, and ``Row.carry`` their type ids.
 
@@ -258,6 +270,7 @@ class Tokenizer(TokenizerChats):
             threads=threads,
             stride=stride,
             most_ids=most_ids,
+            word_labels=word_labels,
             **options,
         )
 

@@ -34,6 +34,7 @@ from service.client.answers import (
     Encoding,
     Job,
     JobPage,
+    Parsed,
     Places,
     Rendered,
     TokenizerInfo,
@@ -72,6 +73,7 @@ __all__ = [
     "Job",
     "JobPage",
     "NotFound",
+    "Parsed",
     "Places",
     "Refused",
     "Rendered",
@@ -121,6 +123,8 @@ class _Method(Generic[P, T]):
 class _Methods:
     encode = _Method(calls.encode)
     encode_batch = _Method(calls.encode_batch)
+    encode_words = _Method(calls.encode_words)
+    encode_words_batch = _Method(calls.encode_words_batch)
     encode_ids = _Method(calls.encode_ids)
     encode_ids_batch = _Method(calls.encode_ids_batch)
     encode_arrow = _Method(calls.encode_arrow)
@@ -134,6 +138,7 @@ class _Methods:
     compare = _Method(calls.compare)
     decode = _Method(calls.decode)
     decode_batch = _Method(calls.decode_batch)
+    parse = _Method(calls.parse)
     tokenizers = _Method(calls.tokenizers)
     tokenizer = _Method(calls.tokenizer)
     add_tokenizer = _Method(calls.add_tokenizer)

@@ -20,7 +20,7 @@ from tokenizer_core import TokdError
 
 T = TypeVar("T")
 
-_ROW = re.compile(r"(text|text_pair|ids|target_spans)\[([0-9]+)\]")
+_ROW = re.compile(r"(text|text_pair|words|word_labels|ids|target_spans)\[([0-9]+)\]")
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
@@ -32,14 +32,15 @@ def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_RO
     """Let a call be divided whose fields have one entry a row.
 
     Args:
-        fields: their names; the first has the rows. One that is no list, or has another length, is sent with each part,
-            and refused there.
+        fields: their names; the first that is not one text for all rows has these. Another that is no list, or has
+            another length, is sent with each part, and refused there.
     """
     body: dict[str, Any] = dict(call.body) if isinstance(call.body, dict) else {}
     lists = {name: _listed(body[name]) for name in fields if _is_list(body.get(name))}
-    if fields[0] not in lists or is_whole(body):
+    first = next((name for name in fields if not isinstance(body.get(name), str)), "")
+    if first not in lists or is_whole(body):
         return call
-    values = lists[fields[0]]
+    values = lists[first]
     own = {name: rows for name, rows in lists.items() if len(rows) == len(values)}
 
     def part(start: int, end: int) -> Call[list[T]]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
+from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Parsed, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.client.batches import is_whole, json_rows
 from service.client.call import Call, Rows
@@ -58,7 +58,9 @@ class EncodeOptions(TextOptions, total=False):
     alpha: float
     nbest: int
     seed: int
+    word_labels: Sequence[int] | Sequence[Sequence[int]]
     block_hashes: Mapping[str, Any]
+    since: Mapping[str, Any]
     parts: Sequence[PartName]
 
 
@@ -97,6 +99,20 @@ class OffsetsOptions(TextOptions, total=False):
     unit: Unit
     trim_offsets: bool
     tokens: bool
+
+
+class ParseOptions(TypedDict, total=False):
+    """The options of ``parse``."""
+
+    tokenizer: str
+    messages: Chat
+    prompt: str
+    tools: Sequence[Mapping[str, Any]]
+    documents: Sequence[Mapping[str, Any]]
+    continue_final_message: bool
+    template_args: Mapping[str, Any]
+    template: str
+    response_template: Mapping[str, Any]
 
 
 class DecodeOptions(TypedDict, total=False):
@@ -196,21 +212,34 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
 
 def encode(text: str, **options: Unpack[EncodeOptions]) -> Call[Encoding]:
     """Turn a text into ids, and what else ``parts`` asks for."""
-    return Call("POST", "/encode", Encoding, _renamed({"text": one(text), **options}))
+    return Call("POST", "/encode", Encoding, _single(text, options))
 
 
-def encode_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
-    """Turn many texts into ids, in as many requests as it takes."""
-    call = Call("POST", "/encode", rows_of(Encoding), _renamed({"text": several(texts), **options}))
-    return json_rows(call, _TEXTS)
+def encode_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
+    """Turn many texts, or one beside each of a list in ``text_pair``, into ids, in as many requests as it takes."""
+    return json_rows(Call("POST", "/encode", rows_of(Encoding), _many(texts, options)), _TEXTS)
+
+
+def encode_words(words: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Encoding]:
+    """Turn a text that is split into words into ids, with the word of each."""
+    given = one_list(several(words, "words"), "words", "encode_words_batch takes several")
+    if not len(given):
+        raise InvalidOption("words is empty; encode_words_batch takes [[]]", field="words")
+    return Call("POST", "/encode", Encoding, _renamed({"words": given, **options}))
+
+
+def encode_words_batch(texts: Sequence[Sequence[str]], **options: Unpack[EncodeOptions]) -> Call[list[Encoding]]:
+    """Turn many texts that are split into words into ids, with the word of each."""
+    call = Call("POST", "/encode", rows_of(Encoding), _renamed({"words": several(texts), **options}))
+    return json_rows(call, ("words", "word_labels"))
 
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
     """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
-    return Call("POST", "/encode", _ids, _renamed({"text": one(text), **options}), OCTETS)
+    return Call("POST", "/encode", _ids, _single(text, options), OCTETS)
 
 
-def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
+def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
     """Turn texts into arrays of ids, up to 512 in a request."""
 
     def read(answer: Any) -> list[IdArray]:
@@ -219,8 +248,22 @@ def encode_ids_batch(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> 
             raise ValueError("the rows are not the ids")
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
-    call = Call("POST", "/encode", read, _renamed({"text": several(texts), **options}), OCTETS)
-    return json_rows(call, _TEXTS, most=_ROWS_OF_OCTETS)
+    return json_rows(Call("POST", "/encode", read, _many(texts, options), OCTETS), _TEXTS, most=_ROWS_OF_OCTETS)
+
+
+def _single(text: str, options: EncodeOptions) -> dict[str, Any]:
+    if _has_several(options):
+        raise InvalidOption("text_pair is one text; the method that ends in _batch takes several", field="text_pair")
+    return _renamed({"text": one(text), **options})
+
+
+def _many(texts: Sequence[str] | str, options: EncodeOptions) -> dict[str, Any]:
+    is_shared = isinstance(texts, str) and _has_several(options)
+    return _renamed({"text": texts if is_shared else several(texts), **options})
+
+
+def _has_several(options: EncodeOptions) -> bool:
+    return not isinstance(options.get("text_pair", ""), str | None)
 
 
 def _ids(answer: Any) -> IdArray:
@@ -338,6 +381,17 @@ def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[l
     if isinstance(given, Sequence | np.ndarray) and len(given) and isinstance(given[0], int | np.integer):
         raise InvalidOption("ids is a sequence of lists of ids, not one list", field="ids")
     return json_rows(Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options}), ("ids",))
+
+
+def parse(outputs: Sequence[str | Ids], **options: Unpack[ParseOptions]) -> Call[list[Parsed]]:
+    """Read the messages that a model wrote, each as text or as ids."""
+    given: Any = several(outputs, "outputs")
+    rows = [{"text": each} if isinstance(each, str) else {"ids": each} for each in given]
+
+    def read(answer: Any) -> list[Parsed]:
+        return [Parsed({"tokenizer": answer["tokenizer"], **each}) for each in answer["outputs"]]
+
+    return Call("POST", "/parse", read, {"outputs": rows, **options})
 
 
 def tokenizers() -> Call[list[TokenizerInfo]]:

@@ -1,4 +1,4 @@
-"""Bulk encoding in Apache Arrow's stream format: columns of texts and second texts in, columns of ids and spans out.
+"""Bulk encoding in Apache Arrow's stream format: columns of texts, or of words, in, columns of ids and spans out.
 
 Options of a request stand in the schema's metadata, under ``tokd``, as the JSON that ``/encode`` takes. pyarrow is an
 extra, and large: it is imported with the first request that needs it.
@@ -25,10 +25,11 @@ OPTIONS = b"tokd"
 _FILE = b"ARROW1"
 """The first bytes of Arrow's other format, the file, where batches can be read in any order."""
 
-_TEXTS = ("text", "text_pair")
-"""The columns of a request, of which the second may be missing."""
+_FORMS = (["text"], ["text", "text_pair"], ["text_pair"], ["words"], ["words", "word_labels"])
+"""The columns of a request; one text for all second texts stands among the options."""
 
-_COLUMNS = ("ids", "count", "spans", "type_ids", "sequence_ids", "overflow_of")
+_COLUMNS = ("ids", "count", "spans", "type_ids", "sequence_ids", "word_ids", "overflow_of", "labels")
+_WITH_NULLS = ("sequence_ids", "word_ids")
 
 
 def is_there() -> bool:
@@ -41,7 +42,7 @@ def _wrong(what: str) -> ServiceError:
 
 
 def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -> EncodeRequest:
-    """Read a stream of texts, and of second texts if it has any, into the request it means; nothing in it is trusted.
+    """Read a stream of texts, second texts or words into the request that it means; nothing in it is trusted.
 
     Args:
         parse: reads the options.
@@ -59,7 +60,9 @@ def read(body: bytes, parse: Callable[[bytes], EncodeRequest], max_items: int) -
     except (pa.ArrowException, ValueError, OSError, EOFError, struct.error) as error:
         raise _wrong(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     options = _options(schema, parse)
-    given = options.model_fields_set & {"text", "messages", *columns}
+    given = options.model_fields_set & {"text", "messages", "words", *columns}
+    if [*columns] == ["text_pair"] and isinstance(options.text, str):
+        given -= {"text"}
     if given:
         name = min(given)
         column = name if name in columns else "text"
@@ -89,7 +92,18 @@ def _options(schema: Any, parse: Callable[[bytes], EncodeRequest]) -> EncodeRequ
         raise
 
 
-def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[str]]]:
+def _is_wanted(pa: Any, schema: Any) -> bool:
+    """Tell whether columns are those of a request: of strings, or of lists of words or of labels."""
+    types, strings = schema.types, (pa.string(), pa.large_string())
+    if schema.names not in _FORMS:
+        return False
+    if schema.names[0] != "words":
+        return {*types} <= {*strings, pa.string_view()}
+    items = [of.value_type for of in types if pa.types.is_list(of) or pa.types.is_large_list(of)]
+    return len(items) == len(types) and items[0] in strings and all(map(pa.types.is_signed_integer, items[1:]))
+
+
+def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[Any]]]:
     if body.startswith(_FILE):
         raise _wrong("it is a file of Arrow; write it in the stream format")
     source = pa.BufferReader(body)
@@ -99,12 +113,12 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[str
         # pyarrow checks a message as what it says it is and would read any as a schema: memory beside the body's.
         raise _wrong("it does not begin with a schema")
     schema = pa.ipc.read_schema(first)
-    kinds = (pa.string(), pa.large_string(), pa.string_view())
-    if schema.names not in ([*_TEXTS[:1]], [*_TEXTS]) or not {*schema.types} <= {*kinds}:
+    if not _is_wanted(pa, schema):
         found = ", ".join(f"{quote(field.name)}: {str(field.type)[:40]}" for field in list(schema)[:3]) or "no column"
         wanted = "one column, text, and text_pair behind it for pairs, of type string"
+        wanted += ", or words, of lists of strings, and word_labels, of lists of integers"
         raise _wrong(f"it must have {wanted}, and has {found}; cast it to string")
-    texts: dict[str, list[str]] = {name: [] for name in schema.names}
+    texts: dict[str, list[Any]] = {name: [] for name in schema.names}
     room = len(body)
     for message in _rest(messages):
         if message.type != "record batch":
@@ -112,8 +126,8 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[str
         if _is_compressed(message.metadata.to_pybytes()):
             raise _wrong("its batches are compressed; write them with compression=None")
         batch = pa.ipc.read_record_batch(message, schema)
-        if batch.num_rows > max_items - len(texts["text"]):
-            raise ServiceError("too_many_items", f"there are more than {max_items} items; send fewer", "text")
+        if batch.num_rows > max_items - len(texts[schema.names[0]]):
+            raise ServiceError("too_many_items", f"there are more than {max_items} items; send fewer", schema.names[0])
         batch.validate(full=True)
         for (name, taken), column in zip(texts.items(), batch.columns, strict=True):
             if column.type == pa.string_view():
@@ -121,10 +135,15 @@ def _read(pa: Any, body: bytes, max_items: int) -> tuple[Any, dict[str, list[str
                 room -= _viewed_bytes(column)
                 if room < 0:
                     raise _wrong("its views of text overlap; cast the column to string")
+            has_lists = schema.names[0] == "words"
             if column.null_count:
-                raise ServiceError(
-                    "invalid_type", "this must be a string", f"{name}[{_first_null(column, len(taken))}]"
-                )
+                wrong = "this must be a list" if has_lists else "this must be a string"
+                raise ServiceError("invalid_type", wrong, f"{name}[{_first_null(column, len(taken))}]")
+            if has_lists and column.flatten().null_count:
+                rows = column.to_pylist()
+                row = next(row for row, items in enumerate(rows) if None in items)
+                wrong = "this must be a string" if name == "words" else "this must be a whole number"
+                raise ServiceError("invalid_type", wrong, f"{name}[{len(taken) + row}][{rows[row].index(None)}]")
             taken.extend(column.to_pylist())
     end = source.tell()
     if end < len(body):
@@ -204,7 +223,9 @@ def _column(pa: Any, name: str, values: list[Any]) -> Any:
         return pa.array(values, pa.uint32())
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum([len(value) for value in values], out=offsets[1:])
-    if name == "sequence_ids":
+    if name == "labels":
+        items = pa.array(np.concatenate([np.zeros(0, np.int64), *values]), pa.int64())
+    elif name in _WITH_NULLS:
         items = pa.array([id for value in values for id in value[:]], pa.uint32())
     else:
         empty = np.zeros((0, 2) if name == "spans" else 0, np.uint32)

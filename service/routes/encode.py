@@ -21,9 +21,19 @@ from service.routes import chats, continued_chats, segmentations
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
 from service.routes.rows import ChatSource, Encoded, PairSource, TextSource, shape
-from service.routes.texts import encode_pairs, encode_rows, offsets_of, refuse_large_frames, require_text, texts_of
+from service.routes.since import count_kept, new_of
+from service.routes.texts import (
+    encode_pairs,
+    encode_rows,
+    is_one,
+    offsets_of,
+    refuse_large_frames,
+    require_text,
+    seconds_of,
+    texts_of,
+)
 from service.schemas.answers import EncodeAnswer
-from service.schemas.parts import PAIR_PARTS, PARTS, PLAIN, Subject, needs_of
+from service.schemas.parts import PARTS, PLAIN, PartName, Subject, needs_of
 from service.schemas.requests import EncodeRequest
 from service.state import ServerState
 from tokenizer_core import SamplingOptions, TokdError
@@ -92,7 +102,16 @@ def negotiator(state: ServerState) -> Negotiate:
 def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> Answer:
     """Turn text into ids, with masks, spans and labels as asked for, cut and padded as asked for."""
     loaded = state.registry.get(body.tokenizer)
+    max_length = loaded.tokenizer.settings.max_length_for(body.truncation, body.max_length)
+    if max_length != body.max_length:
+        body = body.model_copy(update={"max_length": max_length})
+    _check_words(body)
     encoded = (_texts if body.messages is None else _chats)(state, loaded, body, writer)
+    if body.since is not None:
+        if not isinstance(encoded.shape, str):
+            raise ServiceError("invalid_option", "this goes with one text or chat", "since")
+        if "parts" not in body.model_fields_set:
+            encoded = encoded._replace(parts=tuple(name for name in encoded.parts if name != "ids"))
     fields: dict[str, Any]
     try:
         if encoded.parts == PLAIN and body.is_bare():
@@ -104,9 +123,12 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
             counts = [row.count for row in rows]
             fields = {name: map(PARTS[name].make, rows, encoded.sources) for name in encoded.parts}
             fields |= encoded.more
-            if body.block_hashes is not None:
-                bare = (row.ids[row.pad_left :][: row.count] for row in rows)
-                fields[FIELD] = map(partial(hashes_of, body.block_hashes), bare)
+            bare = [row.ids[row.pad_left :][: row.count] for row in rows]
+            since, hashes = body.since, body.block_hashes
+            if since is not None:
+                fields |= {name: [value] for name, value in new_of(since, bare[0]).items()}
+            if hashes is not None:
+                fields[FIELD] = (hashes_of(hashes, ids, count_kept(since, ids)) for ids in bare)
         return writer(loaded, encoded.shape, fields, sum(counts), template=encoded.template)
     except TokdError as error:
         raise from_core(error) from error
@@ -115,18 +137,23 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
 def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, writer: Writer) -> Encoded:
     max_ids, threads, tokenizer = state.settings.max_ids, state.limits.threads, loaded.tokenizer
     require_text(request)
-    texts, is_pair = texts_of(request), request.text_pair is not None
-    parts, needs = request.parts, needs_of(request.parts)
+    texts, seconds, has_words = texts_of(request), seconds_of(request), request.words is not None
+    if has_words and (count := sum(map(len, texts))) > max_ids:
+        raise ServiceError("too_many_ids", f"there are {count} words, and may be {max_ids}; send fewer", "words")
+    parts, needs, labels = request.parts, needs_of(request.parts), request.word_labels
     if request.begins_with_ids():
         raise ServiceError("invalid_option", "a prefix goes with messages", "prefix_ids")
     if request.add_special_tokens:
-        refuse_large_frames(loaded, texts, max_ids, pairs=is_pair, nbest=request.nbest or 1)
+        rows_of = texts if seconds is None else seconds
+        refuse_large_frames(
+            loaded, rows_of, max_ids, request.subject()[0], pairs=seconds is not None, nbest=request.nbest or 1
+        )
     if "nbest" in needs:
         return segmentations.encode(loaded, request, max_ids, writer)
-    sampling = _fitting(request, "texts")
+    sampling = _fitting(request, "words" if has_words else "texts")
     if "parts" not in request.model_fields_set and writer is not response_binary.write:
-        parts = (*parts, *(PAIR_PARTS if is_pair else ()), *(() if request.stride is None else ("overflow_of",)))
-    if is_pair or "sequences" in needs or request.stride is not None:
+        parts = _parts_of(request)
+    if seconds is not None or has_words or "sequences" in needs or request.stride is not None:
         side = request.truncation_side or tokenizer.settings.truncation_side
         pairs = encode_pairs(
             loaded,
@@ -138,10 +165,13 @@ def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, 
             stride=request.stride,
             most_ids=max_ids,
             unit="char" if "spans" in needs else None,
+            word_ids="words" in needs,
+            word_labels=labels if labels is None or not is_one("word_labels", labels) else [labels],
         )
         of_pairs = [PairSource(tokenizer, pair, side) for pair in pairs]
         # A text may have several rows.
-        shape_of = request.text if request.stride is None else texts
+        is_alone = request.stride is None and not request.shares_text() and is_one(*request.subject())
+        shape_of = "" if is_alone else texts
         return Encoded([pair.ids for pair in pairs], of_pairs, shape_of, parts)
     if "spans" in needs:
         placed = [offsets_of(loaded, request, index, "char") for index in range(len(texts))]
@@ -171,6 +201,36 @@ def _chats(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, 
     return Encoded(rows, sources, chats.shape(request), request.parts, more=more, template=template)
 
 
+def _check_words(request: EncodeRequest) -> None:
+    """Refuse what does not go with words, and labels that are not those of words."""
+    words, labels = request.words, request.word_labels
+    beside = "text" if "text" in request.model_fields_set else "messages" if request.messages is not None else None
+    if words is not None and beside is not None:
+        raise ServiceError("invalid_option", f"send {beside} or words, not both", "words")
+    if words is not None and request.text_pair is not None:
+        raise ServiceError("invalid_option", "words have no second text; send text with text_pair", "text_pair")
+    if labels is None:
+        return
+    if words is None:
+        raise ServiceError("invalid_option", "these are labels of words; send words, or leave them out", "word_labels")
+    if is_one("words", words) is not is_one("word_labels", labels):
+        wanted = "one list of labels" if is_one("words", words) else "a list of lists of labels"
+        raise ServiceError("invalid_type", f"this must be {wanted}, as words is", "word_labels")
+
+
+def _parts_of(request: EncodeRequest) -> tuple[PartName, ...]:
+    """Return what an answer holds that is asked for no parts: what goes with the request beside the plain ones."""
+    is_pair = request.text_pair is not None
+    more: dict[PartName, bool] = {
+        "type_ids": is_pair,
+        "sequence_ids": is_pair,
+        "word_ids": request.words is not None,
+        "labels": request.word_labels is not None,
+        "overflow_of": request.stride is not None,
+    }
+    return (*PLAIN, *(name for name, is_wanted in more.items() if is_wanted))
+
+
 def _fitting(request: EncodeRequest, subject: Subject) -> SamplingOptions:
     """Refuse parts and options that do not go with a subject, and return how its segmentations are drawn."""
     given = {name: value for name in SamplingOptions.__annotations__ if (value := getattr(request, name)) is not None}
@@ -178,9 +238,9 @@ def _fitting(request: EncodeRequest, subject: Subject) -> SamplingOptions:
         _require_drawable(request, next(iter(given)))
     other = next((name for name in request.parts if subject not in PARTS[name].of), None)
     if other is not None:
-        of = "chats; send messages" if subject == "texts" else "texts; send text"
+        of = "texts; send text" if "texts" in PARTS[other].of else "chats; send messages"
         raise ServiceError("invalid_option", f"{other} is a part of {of}, or leave it out", "return")
-    if request.stride is not None and (given or subject != "texts"):
+    if request.stride is not None and (given or subject == "chats"):
         raise ServiceError("invalid_option", "stride goes with texts that are neither chats nor drawn", "stride")
     if request.truncation == "only_second" and request.text_pair is None:
         raise ServiceError("invalid_option", 'truncation "only_second" needs a second text, text_pair', "truncation")
@@ -188,8 +248,9 @@ def _fitting(request: EncodeRequest, subject: Subject) -> SamplingOptions:
 
 
 def _require_drawable(request: EncodeRequest, option: str) -> None:
-    if request.messages is not None or request.text_pair is not None:
-        raise ServiceError("invalid_option", f"{option} goes with single texts, not with chats and pairs", option)
+    if request.messages is not None or request.text_pair is not None or request.words is not None:
+        detail = f"{option} goes with single texts, not with chats, pairs and words"
+        raise ServiceError("invalid_option", detail, option)
     needy = next((name for name in request.parts if PARTS[name].needs), None)
     if needy is not None:
         detail = f"{needy} is a part of what is not drawn at random, or leave it out"

@@ -74,11 +74,15 @@ class TextSource:
 
 
 class PairSource(TextSource):
-    """A pair, or a text whose segments are wanted. It is cut already: truncation takes turns between its texts."""
+    """A pair, words, or a text whose segments are wanted: it is cut already, since truncation takes turns in a pair."""
 
     def __init__(self, tokenizer: Tokenizer, pair: EncodedPair, side: Side) -> None:
         super().__init__(tokenizer, pair.spans)
         self.pair, self._side = pair, side
+
+    def labels(self, row: Row) -> Array:
+        """Return the labels of words, or the ids to learn, and -100 elsewhere."""
+        return super().labels(row) if self.pair.labels is None else row.carry(self.pair.labels, IGNORED_LABEL)
 
     def special_tokens_mask(self, row: Row) -> Array:
         """Return 1 for padding and what stands round the texts."""

@@ -22,15 +22,15 @@ _OF_CHATS = (*ChatOptions.model_fields, "train_on", "train_reasoning")
 
 def require_text(request: TextOrChatRequest) -> None:
     """Refuse a request without chats that has no text, options of chats, or not as many second texts as first ones."""
-    given = request.model_fields_set
-    if "text" not in given:
+    given, (field, first) = request.model_fields_set, request.subject()
+    if field not in given:
         raise ServiceError("missing_field", "this field is required, or messages in its place", "text")
     for name in _OF_CHATS:
         # Null is what a client sends for an option that is not set.
         if name in given and getattr(request, name) is not None:
             raise ServiceError("invalid_option", f"{name} is an option of chats; send messages, or leave it out", name)
-    first, second = request.text, request.text_pair
-    if second is None:
+    second = request.text_pair
+    if second is None or request.shares_text():
         return
     if isinstance(first, str) is not isinstance(second, str):
         wanted = "one text, as text is" if isinstance(first, str) else "a list of texts, as text is"
@@ -46,7 +46,7 @@ def token_texts(tokenizer: Tokenizer, ids: Ids) -> TokenStrings:
 
 def refuse_large_frames(
     loaded: ServedTokenizer,
-    texts: Collection[str],
+    texts: Collection[str | list[str]],
     max_ids: int,
     path: str = "text",
     *,
@@ -64,9 +64,15 @@ def refuse_large_frames(
         raise ServiceError("too_many_ids", detail, path)
 
 
-def texts_of(request: TextRequest) -> list[str]:
-    """Return the texts of a request, which may be one."""
-    return [request.text] if isinstance(request.text, str) else request.text
+def is_one(field: str, given: Any) -> bool:
+    """Tell whether a field has one text, or one list of words or of labels, and not a list of such, or an empty one."""
+    return bool(given) and not isinstance(given[0], list) if field.startswith("word") else isinstance(given, str)
+
+
+def texts_of(request: TextRequest) -> list[Any]:
+    """Return the texts of a request, which may be one, as strings or as lists of words."""
+    _, given = subject = request.subject()
+    return [given] if is_one(*subject) else given
 
 
 def seconds_of(request: TextRequest) -> list[str] | None:
@@ -76,14 +82,18 @@ def seconds_of(request: TextRequest) -> list[str] | None:
 
 def about_text(error: TokdError, request: TextRequest, index: int = 0) -> ServiceError:
     """Place an error of the core in the text it is about, which may be the second of a pair."""
-    field = "text"
-    if error.place.get("field") == "text_pair" and "row" in error.place:
+    field, given = request.subject()
+    if error.place.get("field") == "word_ids":
+        error.place["field"] = "return"
+    if error.place.get("field") in ("text_pair", "word_labels") and "row" in error.place:
         field = error.place.pop("field")
-    given: str | list[str] = getattr(request, field)
+        given = getattr(request, field)
+    is_alone = is_one(field, given)
     if error.code == "reserved_literal":
         start, end = error.place["span"]
-        error.place["literal"] = (given if isinstance(given, str) else given[index])[start:end]
-    return from_core(error, field if isinstance(given, str) else f"{field}[{index}]")
+        text = given if is_alone else given[index]
+        error.place["literal"] = (text if isinstance(text, str) else text[error.place["index"]])[start:end]
+    return from_core(error, field if is_alone else f"{field}[{index}]")
 
 
 def encode_rows(tokenizer: Tokenizer, request: TextRequest, threads: int, sampling: SamplingOptions) -> list[Ids]:
@@ -119,7 +129,7 @@ def encode_pairs(loaded: ServedTokenizer, request: TextRequest, threads: int, **
     """Encode all texts with their second texts, if there are any; ``options`` are those of ``encode_pair``."""
     try:
         encoded = loaded.tokenizer.encode_pair_batch(
-            texts_of(request),
+            request.text if request.shares_text() else texts_of(request),
             seconds_of(request),
             threads=threads,
             special_tokens=request.special_tokens,
@@ -128,5 +138,10 @@ def encode_pairs(loaded: ServedTokenizer, request: TextRequest, threads: int, **
         )
     except TokdError as error:
         raise about_text(error, request, error.place.get("row") or 0) from error
-    report_bytes(sum(pair.ids.nbytes * (2 if pair.spans is None else 4) + len(pair.ids) for pair in encoded))
+    report_bytes(sum(map(_bytes_of, encoded)))
     return encoded
+
+
+def _bytes_of(pair: EncodedPair) -> int:
+    arrays = pair.ids, pair.type_ids, pair.sequence_ids, pair.spans, pair.word_ids, pair.labels
+    return sum(0 if array is None else array.nbytes for array in arrays)

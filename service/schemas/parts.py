@@ -25,6 +25,7 @@ PartName = Literal[
     "position_ids",
     "type_ids",
     "sequence_ids",
+    "word_ids",
     "overflow_of",
     "segmentations",
     "labels",
@@ -35,11 +36,12 @@ PartName = Literal[
     "prefix_stable",
 ]
 
-Subject = Literal["texts", "chats", "prefixes"]
+Subject = Literal["texts", "words", "chats", "prefixes"]
 """What a request is about; ``prefixes`` are chats that begin with ids of an engine."""
 
-Need = Literal["spans", "sequences", "nbest"]
-"""What texts are encoded to beyond their ids: places, segments as pairs have them, or lists of segmentations."""
+Need = Literal["spans", "sequences", "words", "nbest"]
+"""What texts are encoded to beyond their ids: places, segments as pairs have them, the words of strings, or lists of
+segmentations."""
 
 
 class Part(NamedTuple):
@@ -57,7 +59,7 @@ class Part(NamedTuple):
     meaning: str
     make: Callable[[Row, Any], Any]
     kind: Any = list[int]
-    of: tuple[Subject, ...] = ("texts", "chats")
+    of: tuple[Subject, ...] = ("texts", "words", "chats")
     needs: tuple[Need, ...] = ()
     renders_again: bool = False
 
@@ -99,8 +101,8 @@ class Segmentation(BaseModel):
     score: float = Field(description="The sum of the scores of its tokens: the logarithm of a probability.")
 
 
-_ALL: tuple[Subject, ...] = ("texts", "chats", "prefixes")
-_TEXTS: tuple[Subject, ...] = ("texts",)
+_ALL: tuple[Subject, ...] = ("texts", "words", "chats", "prefixes")
+_TEXTS: tuple[Subject, ...] = ("texts", "words")
 _CHATS: tuple[Subject, ...] = ("chats",)
 
 PARTS: dict[PartName, Part] = {
@@ -112,8 +114,8 @@ PARTS: dict[PartName, Part] = {
         kind=list[str],
     ),
     "spans": Part(
-        "half-open spans in code points of a text, of the own text of each id in a pair, or of a rendered chat; empty "
-        "for special tokens round a text, at 0 or at its end; `[0, 0]` for padding",
+        "half-open spans in code points of the id's own text or word, or of a rendered chat; empty for special tokens "
+        "round a text, at 0 or at its end; `[0, 0]` for padding",
         lambda row, source: row.carry(source.spans),
         kind=list[Span],
         needs=("spans",),
@@ -131,14 +133,22 @@ PARTS: dict[PartName, Part] = {
         needs=("sequences",),
     ),
     "sequence_ids": Part(
-        "0 for ids of the first text, 1 for the second, null for special tokens round them and padding",
+        "0 for the first text, 1 for the second, null for special tokens round them and padding",
         lambda row, source: Nulls(row.carry(source.pair.sequence_ids, -1)),
         kind=list[int | None],
         of=_TEXTS,
         needs=("sequences",),
     ),
+    "word_ids": Part(
+        "the number of the word of each id in `words`, or of the piece that the pretokenizer cut from a text; null for "
+        "special tokens round the text and padding",
+        lambda row, source: Nulls(row.carry(source.pair.word_ids, -1)),
+        kind=list[int | None],
+        of=_TEXTS,
+        needs=("sequences", "words"),
+    ),
     "overflow_of": Part(
-        "the number of the text, or pair, that a row is of; with `stride` several are of one",
+        "the number of the text, or pair, that a row is of",
         lambda _, source: source.pair.overflow_of,
         kind=int,
         of=_TEXTS,
@@ -148,11 +158,12 @@ PARTS: dict[PartName, Part] = {
         "of a Unigram model, alone: the `nbest` most probable segmentations with their scores, the best first",
         lambda _, source: source,
         kind=list[Segmentation],
-        of=_TEXTS,
+        of=("texts",),
         needs=("nbest",),
     ),
     "labels": Part(
-        "the ids, with -100 on padding and, in chats, outside `train_on`",
+        "the ids, with -100 on padding and, in chats, outside `train_on`; with `word_labels` the label of each word on "
+        "its first id, and -100 elsewhere",
         lambda row, source: source.labels(row),
         renders_again=True,
     ),
@@ -169,19 +180,20 @@ PARTS: dict[PartName, Part] = {
     ),
     "truncated": Part(
         "the cut of `max_length`: `side`, `count` (ids) and `span` (characters), of a pair for each text; null if "
-        "nothing is cut. Only whole ids are cut",
+        "nothing is cut",
         lambda row, source: source.truncated(row),
         kind=Truncated | list[Truncated | None] | None,
+        of=("texts", "chats"),
         needs=("spans",),
     ),
     "reserved_literals": Part(
-        "for chats: the places of callers' literals of control tokens, which were encoded as text",
+        "for chats: the places of callers' literals of control tokens, which are text",
         lambda _, source: source.chat.reserved_literals,
         kind=list[ReservedLiteral],
         of=_CHATS,
     ),
     "prefix_stable": Part(
-        "for one chat: of each answer of the assistant that messages follow, whether they extend the ids up to it",
+        "for one chat: of each answer that messages follow, whether they extend the ids up to it",
         lambda _, source: source.prefix_stable(),
         kind=list[bool],
         of=_CHATS,
@@ -192,9 +204,6 @@ PARTS: dict[PartName, Part] = {
 PLAIN: tuple[PartName, ...] = ("ids", "count")
 """Parts that answers have unless others are asked for."""
 
-PAIR_PARTS: tuple[PartName, ...] = ("type_ids", "sequence_ids")
-"""Parts that answers to pairs then have too."""
-
 
 def needs_of(parts: Collection[PartName]) -> set[Need]:
     """Return what texts are encoded to for some parts."""
@@ -202,6 +211,5 @@ def needs_of(parts: Collection[PartName]) -> set[Need]:
 
 
 def markdown() -> str:
-    """Return the table as Markdown: what ``docs/http.md`` holds."""
-    rows = (f"| `{name}` | {part.meaning} |" for name, part in PARTS.items())
-    return "\n".join(("| part | meaning |", "|---|---|", *rows)) + "\n"
+    """Return every part as a line of Markdown: what ``docs/http.md`` holds."""
+    return "".join(f"- `{name}`: {part.meaning}\n" for name, part in PARTS.items())

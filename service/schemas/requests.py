@@ -14,6 +14,7 @@ from service.schemas.block_hashes import BLOCK_HASHES
 from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, Span, SpecialTokens, drop_default
 from service.schemas.narrowing import LEFT_TO_RIGHT
 from service.schemas.parts import PARTS, PLAIN, PartName
+from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation, Unit
 
 INLINE_ITEMS = 256
@@ -79,7 +80,7 @@ class RequestBody(BaseModel):
         return True
 
 
-_SUBJECT = ("text", "text_pair", "messages", "ids")
+_SUBJECT = ("text", "text_pair", "words", "messages", "ids")
 
 
 def _tell_first_what_it_is_about(schema: dict[str, Any]) -> None:
@@ -110,7 +111,8 @@ class TextRequest(Request):
     text_pair: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="The second text of a pair, as rerankers and cross-encoders take it: one for one `text`, a list "
-        "for a list. Both stand in one row, in the tokenizer's frame for pairs.",
+        "for a list. Both stand in one row, in the tokenizer's frame for pairs. `/encode` also takes a list beside one "
+        "`text`, such as a query, which stands in each row.",
     )
     messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
         None,
@@ -136,6 +138,14 @@ class TextRequest(Request):
         if self.text_pair is not None:
             most, size = INLINE_PAIRS, size + sum(map(len, self.text_pair))
         return len(texts) > most or size > INLINE_SHAPED
+
+    def subject(self) -> tuple[str, Any]:
+        """Return the field with the text or texts, and its value."""
+        return "text", self.text
+
+    def shares_text(self) -> bool:
+        """Tell whether one text stands beside each of many."""
+        return False
 
     def asks_more(self) -> bool:
         """Tell whether more is asked for than what the kernel writes."""
@@ -217,12 +227,21 @@ class TextOrChatRequest(ChatOptions, TextRequest):
 class EncodeRequest(TextOrChatRequest):
     """Text to encode, and what the answer is to hold."""
 
+    words: Annotated[list[str] | list[list[str]] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="In place of `text`: a text that is split into words, or a list of such texts. Each word is "
+        "encoded as a text of its own, as transformers does with `is_split_into_words`.",
+    )
+    word_labels: Annotated[list[int] | list[list[int]] | None, LEFT_TO_RIGHT] = Field(
+        None, description="A label for each of `words`: the part `labels` has it on the first id of the word."
+    )
+    truncation: Truncation | None = Field(
+        None,
+        description="Which text of a pair is cut: token by token the longer one, which is the default and `true`, or "
+        "one text alone. With it `max_length` is by default the model's, if the tokenizer names one.",
+    )
     max_length: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = Field(
         None, description="The most ids a text may have, with its special tokens; what is over is cut from the text."
-    )
-    truncation: Truncation = Field(
-        "longest_first",
-        description="Which text of a pair `max_length` cuts: token by token the longer one, or one text alone.",
     )
     truncation_side: Side | None = Field(
         None, description="The end that `max_length` cuts; by default the tokenizer's own."
@@ -246,8 +265,8 @@ class EncodeRequest(TextOrChatRequest):
         max_length=len(PARTS),
         description="What the answer holds: "
         + "; ".join(f"`{name}`, {part.meaning}" for name, part in PARTS.items())
-        + ". Answers to pairs have `type_ids` and `sequence_ids` too unless `return` is sent. `/offsets` has spans in "
-        "other units.",
+        + ". Unless `return` is sent, answers to pairs have `type_ids` and `sequence_ids` too, and answers to words "
+        "`word_ids`. `/offsets` has spans in other units.",
     )
     dropout: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None,
@@ -269,6 +288,7 @@ class EncodeRequest(TextOrChatRequest):
         "draws for itself.",
     )
     block_hashes: Object | None = BLOCK_HASHES
+    since: Since | None = SINCE
     prefix_ids: list[Id] | None = Field(
         None, description="Ids of an engine that one chat begins with, exactly as they are."
     )
@@ -301,6 +321,14 @@ class EncodeRequest(TextOrChatRequest):
             "a question and a passage, for a reranker",
             {"text": "what is a token?", "text_pair": "A token is a piece of text.", "max_length": 12},
         ),
+        "a query and passages": Example(
+            "one text beside each of many, of which what is too long is cut",
+            {"text": "what is a token?", "text_pair": ["A piece of text.", "Two"], "truncation": "only_second"},
+        ),
+        "words": Example(
+            "a text that is split already, with labels for token classification",
+            {"words": ["Ada", "wrote", "notes"], "word_labels": [1, 0, 0], "return": ["ids", "word_ids", "labels"]},
+        ),
         "tokens and spans": Example(
             "where every token stands in the text", {"text": "naïve café", "return": ["tokens", "spans"]}
         ),
@@ -330,20 +358,29 @@ class EncodeRequest(TextOrChatRequest):
 
     def is_bare(self) -> bool:
         """Tell whether nothing is done to rows."""
-        return self.pad_token is None and self.block_hashes is None and not self.is_shaped()
+        given = (self.pad_token, self.block_hashes, self.since)
+        return given == (None, None, None) and not self.is_shaped()
 
     def begins_with_ids(self) -> bool:
         """Tell whether a chat begins with ids of an engine, or any option of these is given."""
         return (self.prefix_ids, self.new_from, self.rewritten) != (None, None, "refuse")
 
+    def shares_text(self) -> bool:
+        """Tell whether one text stands beside each of many."""
+        return isinstance(self.text, str) and isinstance(self.text_pair, list)
+
+    def subject(self) -> tuple[str, Any]:
+        """Return the field with the text or texts, which may be words, and its value."""
+        return ("text", self.text) if self.words is None else ("words", self.words)
+
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
-        is_plain = self.block_hashes is None and self.dropout is self.alpha is None
-        return not is_plain or not {*PLAIN}.issuperset(self.parts)
+        given = (self.block_hashes, self.since, self.dropout, self.alpha)
+        return any(option is not None for option in given) or not {*PLAIN}.issuperset(self.parts)
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""
-        if self.nbest is not None or self.stride is not None:
+        if self.nbest is not None or self.stride is not None or self.words is not None or self.shares_text():
             return True
         if self.padding != "none" and self.messages is None:
             width = max(self.max_length or 0, self.pad_to_multiple_of or 0)

@@ -148,7 +148,7 @@ def test_second_texts_of_arrow_are_checked(client: TestClient) -> None:
 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
-    ("/encode", {"text": "a", "text_pair": ["b"]}, "invalid_type", "text_pair"),
+    ("/count", {"text": "a", "text_pair": ["b"]}, "invalid_type", "text_pair"),
     ("/encode", {"text": ["a"], "text_pair": "b"}, "invalid_type", "text_pair"),
     ("/count", {"text": ["a", "b"], "text_pair": ["b"]}, "invalid_value", "text_pair"),
     ("/offsets", {"text": [], "text_pair": ["b"]}, "invalid_value", "text_pair"),

@@ -27,6 +27,7 @@ use crate::normalize::Normalizer;
 use crate::normalize::bert::Bert;
 use crate::normalize::sentencepiece::SentencePiece;
 use crate::output::Sink;
+use crate::output::word_ids::WordIds;
 use crate::piece_cache::CacheStatistics;
 use crate::pretokenize::Pretokenizer;
 use crate::provenance::{EncodeContext, Guard};
@@ -252,6 +253,20 @@ impl Pipeline {
             scratch,
             sink,
         )
+    }
+
+    /// Encode `text` with the number of the piece, or added token, that each id is of.
+    ///
+    /// # Errors
+    /// As [`Self::encode`], and `invalid_option` of a model that sees a text as a whole.
+    pub fn word_ids(&self, text: &str, policy: SpecialPolicy) -> Result<WordIds> {
+        if matches!(&self.model, AnyModel::Unigram(model) if model.sums_over_text()) {
+            let message = "this model cuts no text into words; send words, or leave word_ids out";
+            return Err(Error::new(Code::InvalidOption, message).at_field("word_ids"));
+        }
+        let mut sink = WordIds::default();
+        self.encode(text, EncodeOptions { policy, add_special_tokens: false }, &mut sink)?;
+        Ok(sink)
     }
 
     /// Encode `text` over `threads` threads, 0 meaning one a core; what `sink` gets does not depend on their number.

@@ -77,14 +77,20 @@ impl Pipeline {
 
     /// Give `sink` the ids of the pieces from `start` on, whose ends are those of the scratch at `places`, and return
     /// where the last of them ends.
-    pub(super) fn encode_pieces(
+    pub(super) fn encode_pieces<S: Sink>(
         &self,
         text: &str,
         mut start: usize,
         places: Range<usize>,
         scratch: &mut Scratch,
-        sink: &mut impl Sink,
+        sink: &mut S,
     ) -> Result<usize> {
+        if S::ENDS && places.len() > 1 {
+            for place in places {
+                start = self.encode_pieces(text, start, place..place + 1, scratch, sink)?;
+            }
+            return Ok(start);
+        }
         if scratch.sampler.is_some() {
             return self.sample_pieces(text, start, places, scratch, sink);
         }
@@ -99,6 +105,9 @@ impl Pipeline {
             let pieces = BlockPieces { text: text.as_bytes(), start, ends, parts };
             block.encode(pieces, self.level, &self.model, work, caches, sink)?;
             start = ends.last().map_or(start, |end| *end as usize);
+        }
+        if S::ENDS {
+            sink.piece_ended();
         }
         Ok(start)
     }

@@ -5,6 +5,7 @@ pub mod offsets;
 pub mod overlapping;
 pub mod stack_ids;
 pub(crate) mod unit_index;
+pub mod word_ids;
 
 use std::ops::Range;
 
@@ -79,6 +80,9 @@ pub trait Sink {
     /// True if the sink asks the stretches for places.
     const SPANS: bool = false;
 
+    /// True if the sink is told where each piece ends.
+    const ENDS: bool = false;
+
     /// The ids of the next pieces.
     fn pieces(&mut self, ids: &[u32]);
 
@@ -93,6 +97,9 @@ pub trait Sink {
 
     /// The number of ids of the next pieces, for a sink that counts.
     fn counted(&mut self, _ids: usize) {}
+
+    /// The ids since the last call are those of one piece; only a sink that asks for ends is told.
+    fn piece_ended(&mut self) {}
 
     /// The next pieces are those of `stretch`.
     fn stretch_begins(&mut self, _stretch: &Stretch<'_>) {}

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use super::raise::{exception, run};
 use crate::block_hashes::{HashOptions, block_hashes as hash_blocks};
 use crate::error::{Code, Error};
+use crate::requests;
 
 /// Values, digests and sequence.
 type Arrays<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
@@ -32,4 +33,11 @@ pub fn block_hashes<'py>(
         PyArray1::from_vec(py, found.digests),
         PyArray1::from_vec(py, found.sequence),
     ))
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+pub fn prefix_hash(ids: PyReadonlyArray1<'_, u32>, py: Python<'_>) -> PyResult<String> {
+    let ids = ids.as_array().to_vec();
+    run(py, ids.len() * 4, || Ok(requests::prefix_hash(&ids))).map_err(|error| exception(py, &error, None))
 }

@@ -137,6 +137,20 @@ impl PyPipeline {
         Ok((array::of_ids(py, ids), array::of_spans(py, spans)?))
     }
 
+    #[pyo3(signature = (text, special_tokens="reject"))]
+    fn word_ids<'py>(
+        &self,
+        #[pyo3(from_py_with = arguments::text)] text: &Bound<'py, PyString>,
+        #[pyo3(from_py_with = arguments::special_tokens)] special_tokens: &str,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let py = text.py();
+        let EncodeOptions { policy, .. } = options(py, special_tokens, false)?;
+        let text = &utf8(text, self.0.level())?;
+        let found = run_on(py, &self.0, text.len(), || self.0.word_ids(text, policy))
+            .map_err(|error| exception(py, &error, Some(text)))?;
+        Ok((array::of_ids(py, found.ids), array::of_ids(py, found.words)))
+    }
+
     #[pyo3(signature = (text, caller, unit="char", add_special_tokens=false))]
     fn encode_chat<'py>(
         &self,

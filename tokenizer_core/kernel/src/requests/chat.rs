@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::answer::write_field;
+use super::since::Since;
 use super::text::{ReturnField, read_fields};
 use super::vllm_variables::VllmVariables;
 use crate::capacity::for_ids;
@@ -22,7 +23,8 @@ pub enum ChatRoute {
     Count,
     /// The answer of vLLM to `/tokenize`.
     Tokenize,
-    /// The list of ids alone: the caller writes the rest of the answer, from the rest of the request.
+    /// The list of ids, or null and what comes behind those that the caller has: the service writes the rest of the
+    /// answer, from the rest of the request.
     Render,
 }
 
@@ -35,6 +37,8 @@ pub struct ChatRequest<'a> {
     /// True if the literal of a special token in the caller's text is the token.
     parses: bool,
     fields: Vec<ReturnField>,
+    /// The ids that the caller has.
+    since: Option<Since>,
     variables: VllmVariables<'a>,
     /// Members that are not read here, each with a comma behind it.
     rest: String,
@@ -112,7 +116,8 @@ impl<'a> ChatRequest<'a> {
             },
             tokenizer: None,
             parses: options.parses,
-            fields: vec![ReturnField::Ids, ReturnField::Count],
+            fields: Vec::new(),
+            since: None,
             variables: VllmVariables::default(),
             rest: String::new(),
             salt: "",
@@ -140,6 +145,10 @@ impl<'a> ChatRequest<'a> {
             if number == UNREAD { Some(()) } else { seen.once(number) }
         })?;
         scanner.end()?;
+        if request.fields.is_empty() {
+            let plain: &[ReturnField] = &[ReturnField::Ids, ReturnField::Count];
+            request.fields = plain[usize::from(request.since.is_some())..].to_vec();
+        }
         (!request.chat.messages.is_empty()).then_some(request)
     }
 
@@ -174,6 +183,10 @@ impl<'a> ChatRequest<'a> {
                 self.fields = read_fields(scanner)?;
                 Some(10)
             }
+            "since" if self.route == ChatRoute::Encode => {
+                self.since = Some(Since::read(scanner.skip()?.json)?);
+                Some(11)
+            }
             _ => None,
         }
     }
@@ -206,6 +219,10 @@ impl<'a> ChatRequest<'a> {
                 Some(8)
             }
             "documents" if renders => None,
+            "since" if renders => {
+                self.since = Some(Since::read(scanner.skip()?.json)?);
+                Some(9)
+            }
             _ if renders => {
                 let value = scanner.skip_any()?;
                 if key == "cache_salt" {
@@ -269,11 +286,12 @@ impl<'a> ChatRequest<'a> {
     }
 
     fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], options: &ChatOptions<'_>) -> Option<Answer> {
-        let Self { route, parses, fields, rest, salt, .. } = self;
+        let Self { route, parses, fields, since, rest, salt, .. } = self;
         let caller = (!parses).then_some(plain.caller.as_slice());
         let segments = options.segments.map(|segments| segments.of(Owner::new(options.key, salt)));
         let mut json = head.to_vec();
-        if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
+        let is_count = route == ChatRoute::Encode && fields == [ReturnField::Count] && since.is_none();
+        if route == ChatRoute::Count || is_count {
             let mut count = Count::default();
             pipeline.encode_rendered(&plain.text, caller, segments, &mut count).ok()?;
             write_field("count", &mut json, |json| write_number(count.0, json));
@@ -285,7 +303,13 @@ impl<'a> ChatRequest<'a> {
         match route {
             ChatRoute::Render => {
                 json.clear();
-                write_ids(&ids, &mut json);
+                match since {
+                    None => write_ids(&ids, &mut json),
+                    Some(since) => {
+                        json.extend_from_slice(b"null,");
+                        since.write(&ids, &mut json);
+                    }
+                }
             }
             ChatRoute::Tokenize => {
                 json.clear();
@@ -305,7 +329,10 @@ impl<'a> ChatRequest<'a> {
                     }
                     json.push(b',');
                 }
-                json.pop();
+                match since {
+                    Some(since) => since.write(&ids, &mut json),
+                    None => drop(json.pop()),
+                }
                 json.push(b'}');
             }
         }
