@@ -21,12 +21,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
 from benchmarks import peers, process, report
 from benchmarks.corpora import data_dir
 from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
+from tokenizer_core.zstd import zstd
 
 END_OF_TEXT = 50256
 PEERS = {
@@ -65,8 +64,8 @@ def sources(folder: Path, megabytes: int) -> dict[str, Path]:
     for shard in sorted((data_dir() / "corpora" / "mixed").glob("*.jsonl.zst")):
         shutil.copy(shard, found["jsonl.zst"])
         plain = found["jsonl"] / shard.name.removesuffix(".zst")
-        with shard.open("rb") as packed, plain.open("wb") as file:
-            zstandard.ZstdDecompressor().copy_stream(packed, file)
+        with zstd.open(shard) as packed, plain.open("wb") as file:
+            shutil.copyfileobj(packed, file)
         size += plain.stat().st_size
         if size >= megabytes * 1_000_000:
             break
