@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core import _kernel
 from tokenizer_core._kernel import StreamDecoder
 from tokenizer_core.arguments import check_unicode
 from tokenizer_core.chat.json_list import json_of
+from tokenizer_core.errors import InvalidOption
 from tokenizer_core.responses.parsed import ParsedChat, Written
 from tokenizer_core.responses.response_template import ResponseTemplate
 
@@ -52,7 +55,8 @@ class ChatParser:
         )
         self._prompt, self._new_decoder, self._render, self.finish_reason = prompt, decoder, render, finish_reason
         self._decoder: StreamDecoder | None = None
-        self._ids: list[int] = []
+        self._has_ended = False
+        self._ids: list[Any] = []
         self._texts: list[str] = []
         self.initial_events: list[Event] = json.loads(self._parser.events())
         self.final_events: list[Event] = []
@@ -62,27 +66,38 @@ class ChatParser:
 
         Raises:
             UnknownTokenId, InvalidUnicode
+            InvalidOption: the parser has ended.
         """
+        self._check_goes_on()
         if not isinstance(output, str):
             if self._decoder is None:
                 self._decoder = self._new_decoder()
-            self._ids.extend(output)
+            self._ids.append(copy(output))
             output = self._decoder.push(output)
         self._texts.append(output)
         events: list[Event] = json.loads(self._parser.feed(output)) if output else []
         return events
 
     def finish(self) -> ParsedChat:
-        """End the output; half a character becomes U+FFFD."""
+        """End the output; half a character becomes U+FFFD.
+
+        Raises:
+            InvalidOption: the parser has ended.
+        """
+        self._check_goes_on()
         texts = None
         if self._decoder is not None:
             self.feed(self._decoder.finish())
             texts = self._texts_of_ids
         found = json.loads(self._parser.finish())
-        self.final_events = json.loads(self._parser.events())
+        self.final_events, self._has_ended = json.loads(self._parser.events()), True
         written = Written(self._prompt, "".join(self._texts), texts, self._render, self.finish_reason)
         return ParsedChat(found, written)
 
+    def _check_goes_on(self) -> None:
+        if self._has_ended:
+            raise InvalidOption("the parser has ended; make another one for another answer", field="output")
+
     def _texts_of_ids(self) -> list[str]:
         decoder = self._new_decoder()
-        return [decoder.push([id]) for id in self._ids]
+        return [decoder.push([id]) for id in chain.from_iterable(self._ids)]
