@@ -14,7 +14,7 @@ from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.schemas.parsing import Output, ParseAnswer, ParseRequest, described
+from service.schemas.parsing import Output, ParseAnswer, ParseRequest, described, weight
 from service.settings import Settings
 from service.state import ServerState
 from tokenizer_core import (
@@ -100,7 +100,7 @@ class _Parsers:
         self._render = render
 
     def refuse_much(self, outputs: Sequence[Output], ids: int) -> None:
-        """Refuse more than this server takes: a text counts as its fourth, and the prompt a little for each output.
+        """Refuse more than this server takes: a text counts as its fourth, prompt and tools a little for each output.
 
         Errors:
             ``too_many_ids``
@@ -108,7 +108,7 @@ class _Parsers:
         letters = [len(each.text or "") for each in outputs]
         if max(letters, default=0) > self._most:
             raise ServiceError("too_many_ids", f"an output has more than {self._most} characters", "outputs")
-        if ids + sum(letters) // 4 + len(outputs) * len(self._prompt) // 64 > self._most:
+        if ids + sum(letters) // 4 + len(outputs) * weight(self._prompt, self._tools) > self._most:
             detail = f"there are more than {self._most} ids, or as much text; send fewer outputs in one request"
             raise ServiceError("too_many_ids", detail, "outputs")
 

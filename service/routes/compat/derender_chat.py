@@ -140,6 +140,8 @@ def _whole(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     prompt = response.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
     derendering.bound(state, loaded, body.model, [response], [prompt])
     messages = messages_of(state, loaded, body.model, body.chat_request, prompt, response.request_id)
+    if messages is not None:
+        derendering.refuse_many(state, len(response.choices) * messages.weight)
     outputs, choices, total = _outputs(loaded, body, messages), list[Object](), 0
     for place, choice in enumerate(response.choices):
         path = f"generate_response.choices[{place}]"

@@ -15,6 +15,7 @@ from service.routes.compat import prompts, vllm, vllm_messages
 from service.routes.compat.conversation import Variables
 from service.routes.compat.derender_models import AnsweredChatRequest
 from service.schemas.fields import Object
+from service.schemas.parsing import weight
 from service.state import ServerState
 from tokenizer_core import ChatParser, ParsedChat, TokdError
 
@@ -34,6 +35,9 @@ class Messages:
 
     Args:
         request_id: of which the ids of calls are made: whole or as a stream, a call has the same.
+
+    Attributes:
+        weight: how many ids reading an output counts as, beside its own.
     """
 
     def __init__(
@@ -44,6 +48,7 @@ class Messages:
         with within_request():
             self._tools = vllm_messages.read_tools(sent.tools) or None
         self._is_named = isinstance(sent.tool_choice, dict)
+        self.weight = weight(prompt, self._tools)
 
     def whole(self, text: str, index: int, finish_reason: str | None) -> tuple[Object, str | None]:
         """Return the message of an output, and why it ended."""

@@ -277,9 +277,7 @@ def bound(
     for size, words in sizes:
         if size > length:
             raise _exceeds(f"{words.format(size)} exceeds max_model_len ({length}).")
-    # Each output is read behind its prompt.
-    behind = sum(len(ids or ()) * len(each.choices) for ids, each in zip(prompts, responses, strict=True)) // 16
-    refuse_many(state, sum(size for size, _ in sizes) + behind)
+    refuse_many(state, sum(size for size, _ in sizes))
 
 
 class Step(NamedTuple):
