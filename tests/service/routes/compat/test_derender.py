@@ -24,7 +24,12 @@ USAGE = {"prompt_tokens_details": None, "completion_tokens_details": None}
 
 @pytest.fixture(scope="module")
 def client(make_client: MakeClient) -> TestClient:
-    return make_client(artifacts=(str(BASE_ARTIFACT),), max_model_len=("short=8", "*=262144"), models=("short=base",))
+    return make_client(
+        artifacts=(str(BASE_ARTIFACT),),
+        max_model_len=("short=8", "*=262144"),
+        models=("short=base",),
+        parsing=("*=text",),
+    )
 
 
 def generated(*choices: Mapping[str, Any], **more: Any) -> dict[str, Any]:
