@@ -146,9 +146,9 @@ def _function(call: Any, written: str) -> Object:
 def _with_white_space(parsed: ParsedChat, name: str) -> str:
     """Return a text of a message with the white space that stands around it in the output."""
     parts = [part for part in parsed.parts if part.field == name]
-    start, end, text = parts[0].start, parts[-1].end, parsed.text
-    before, behind = text[:start], text[end:]
-    return text[len(before.rstrip()) : len(text) - len(behind.lstrip())]
+    before, behind = parsed.text[: parts[0].start], parsed.text[parts[-1].end :]
+    inner = "".join(parsed.text[part.start : part.end] for part in parts)
+    return before[len(before.rstrip()) :] + inner + behind[: len(behind) - len(behind.lstrip())]
 
 
 @contextmanager
