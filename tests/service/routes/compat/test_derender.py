@@ -7,11 +7,13 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from service.routes.compat import derender_chat, derender_completions
-from tests.service.conftest import MakeClient
+from service.routes.compat.derendering import StreamState
+from tests.service.conftest import MakeClient, state_of
 from tokenizer_core import BASE_ARTIFACT, Tokenizer
 
 CHAT, COMPLETIONS = derender_chat.PATH, derender_completions.PATH
@@ -252,6 +254,22 @@ PLACES: list[tuple[str, dict[str, Any], str]] = [
 def test_errors_have_a_place(client: TestClient, route: str, body: dict[str, Any], place: str) -> None:
     answer = client.post(route, json=body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, place), answer.text
+
+
+def test_a_state_that_is_made_up_is_at_most_another_list_of_ids(client: TestClient) -> None:
+    def ask_with(state: StreamState, route: str = COMPLETIONS) -> Any:
+        chunk = generated({"token_ids": HELLO, "logprobs": logprobs(*HELLO)})
+        body = {"stream": True, "generate_chunk": chunk, "stream_state": state.write(loaded)}
+        return client.post(route, json=body)
+
+    loaded = state_of(client).registry.default
+    ids = np.array([40, 31_998] * 1000, np.uint32)
+    taken = ask_with(StreamState(begun=True, offset=1 << 53, ids=ids)).json()
+    assert taken["chunk"]["choices"][0]["logprobs"]["text_offset"][0] == 1 << 53
+    assert ask_with(StreamState(begun=True, offset=5, ids=ids), CHAT).json()["chunk"]["choices"][0]["delta"]["content"]
+    for offset, unknown in (((1 << 64) - 1, 1), (0, 4_000_000_000)):
+        refused = ask_with(StreamState(begun=True, offset=offset, ids=np.array([unknown], np.uint32)))
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "stream_state")
 
 
 def test_no_state_is_taken_that_no_answer_wrote(client: TestClient) -> None:
