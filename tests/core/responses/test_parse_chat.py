@@ -85,6 +85,10 @@ def test_half_a_character_at_the_end_is_a_replacement(tok: Tokenizer) -> None:
     ids = tok.encode("A🙂").tolist()[:-1]
     assert parse(tok, ids).message["content"].startswith("A�")
     assert parse(tok, ids).parts[-1].end_id == len(ids)
+    parser = tok.chat_parser(response_template=QWEN3)
+    told = parser.feed(ids)
+    parser.finish()
+    assert "".join(event.get("text", "") for event in told + parser.final_events) == tok.decode(ids)
 
 
 def test_a_message_that_renders_back_is_exact(tok: Tokenizer) -> None:
@@ -279,3 +283,8 @@ def test_a_parser_ends_once(tok: Tokenizer) -> None:
         parser.feed("B")
     with pytest.raises(InvalidOption):
         parser.finish()
+    for first, second in ((tok.encode("A"), "B"), ("A", [65])):
+        parser = tok.chat_parser(response_template=QWEN3)
+        parser.feed(first)
+        with pytest.raises(InvalidOption):
+            parser.feed(second)
