@@ -124,7 +124,6 @@ class _Parsers:
                 render=self._render,
                 finish_reason=output.finish_reason,
             )
-            parser.feed(output.text if output.ids is None else np.array(output.ids, np.uint32))
-            return parser.finish()
+            return parser.parse(output.text if output.ids is None else np.array(output.ids, np.uint32))
         except TokdError as error:
             raise from_core(error, f"{path}.{'text' if output.ids is None else 'ids'}") from error

@@ -86,7 +86,7 @@ class ChatParser:
         texts, rest = None, b"[]"
         if self._decoder is not None:
             texts, rest = self._texts_of_ids, self._take_text(self._decoder.finish())
-        found = json.loads(self._parser.finish())
+        found = _loads(self._parser.finish())
         self._last, self._has_ended = [rest, self._parser.events()], True
         written = Written(self._prompt, "".join(self._texts), texts, self._render, self.finish_reason)
         return ParsedChat(found, written)
@@ -124,5 +124,14 @@ class ChatParser:
 
 
 def _events(events: bytes) -> list[Event]:
-    found: list[Event] = json.loads(events)
+    found: list[Event] = _loads(events)
     return found
+
+
+def _loads(text: bytes) -> Any:
+    """Read JSON; a whole number of more digits than Python reads is a float, which is infinite."""
+    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= _MOST_DIGITS else float(digits))
+
+
+_MOST_DIGITS = 4300
+"""Python's own bound."""

@@ -53,8 +53,7 @@ class Messages:
     def whole(self, text: str, index: int, finish_reason: str | None) -> tuple[Object, str | None]:
         """Return the message of an output, and why it ended."""
         parser = self._parser(finish_reason)
-        parser.feed(text)
-        parsed = parser.finish()
+        parsed = parser.parse(text)
         content, reasoning = (self._field(parser, parsed, names) for names in (("content",), _REASONING))
         calls = self._calls(parsed, index)
         if not content:
