@@ -134,9 +134,7 @@ class TokenizerChats(TokenizerFacts):
         Raises:
             UnknownTokenId, InvalidUnicode, and as ``chat_parser``
         """
-        parser = self.chat_parser(**options)
-        parser.feed(output)
-        return parser.finish()
+        return self.chat_parser(**options).parse(output)
 
     def chat_parser(
         self,
