@@ -58,10 +58,14 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     longest = sorted(ordinary, key=lambda entry: (-entry[0], entry[1]))[:LONGEST]
     total = len(tokens.keys() | added)
     settings = tokenizer.settings
+    responses = tokenizer.response_template
     return {
         "name": tokenizer.name,
         "hash": tokenizer.hash,
         "template": tokenizer.template_hash,
+        "response_template": None
+        if responses is None
+        else {"origin": responses.origin, "fields": [*responses.spec["fields"]], "notes": [*responses.notes]},
         "vocab_size": tokenizer.vocab_size,
         "tokens": total,
         "holes": tokenizer.vocab_size - total,
@@ -96,6 +100,7 @@ def _as_text(found: dict[str, Any]) -> str:
         ("name", found["name"]),
         ("hash", found["hash"]),
         ("template", found["template"] or "none"),
+        *_responses(found["response_template"]),
         ("ids", f"{found['vocab_size']:,} ({found['tokens']:,} tokens{holes})"),
         ("mean token", f"{found['bytes_per_token']:.2f} bytes"),
         ("merges", f"{found['merges']:,}{', ignored for whole tokens' if found['pipeline']['ignore_merges'] else ''}"),
@@ -121,6 +126,14 @@ def _as_text(found: dict[str, Any]) -> str:
         rows += [(f"{label} {name}".rstrip(), v if isinstance(v, str) else _compact(v)) for name, v in inner]
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {excerpt(printable(value), LINE)}" for label, value in rows)
+
+
+def _responses(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Describe the response template: the fields of an answer that it reads, and what could not be derived."""
+    if found is None:
+        return []
+    fields = ", ".join(field for field in found["fields"] if field != "head")
+    return [("answers", f"{found['origin']} response template: {fields}"), *(("", note) for note in found["notes"])]
 
 
 def _setting(value: Any, found: dict[str, Any]) -> str:

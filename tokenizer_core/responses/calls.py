@@ -181,19 +181,21 @@ def _marked(turn: Turn, empty: Turn | None, typed: Turn | None, quoted: Turn | N
     ends = shared_start(behind, parted.removesuffix(begins))
     if not (begins and equals and parted.endswith(begins) and ends.strip()):
         return None
-    between, close = escaped(equals), ""
+    content, value, close = "xml-inline", escaped(equals) + "(?P<value>.*?)", ""
     if typed is not None and (number := typed.find("0.value")):
-        between = any_of({equals, typed.literal(typed.find("0.key")[0].end, number[0].start)})
+        other = typed.literal(typed.find("0.key")[0].end, number[0].start)
+        if other != equals:
+            content, value = "x-xml-inline", f"(?:{value}|{escaped(other)}(?P<json>.*?))"
     if quoted is not None and (text := quoted.find("0.value")):
         start = quoted.literal(quoted.find("0.key")[0].end, text[0].start).removeprefix(equals)
         if start:
-            between += f"(?:{escaped(start)})?"
+            value = f"{escaped(equals)}(?:{escaped(start)})?(?P<value>.*?)"
             close = f"(?:{escaped(quoted.literal(text[-1].end).partition(ends.rstrip())[0])})?"
     stop = escaped(ends.rstrip()).replace(KEY, "(?P=key)")
-    pattern = f'{escaped(begins)}(?P<key>[^<>"]+?){between}(?P<value>.*?){close}{stop}(?=\\s*(?:{escaped(begins)}|\\Z))'
+    pattern = f'{escaped(begins)}(?P<key>[^<>"]+?){value}{close}{stop}(?=\\s*(?:{escaped(begins)}|\\Z))'
     arguments = {"tag_pattern": pattern, "value_parser": _TEXT}
     named = _named(turn, keys[0].start - len(opened) + len(without))
-    return CallForm("xml-inline", _ONE, arguments, named=named, stops=ends)
+    return CallForm(content, _ONE, arguments, named=named, stops=ends)
 
 
 def _python(turn: Turn, name: Slot, quote: str) -> CallForm:
