@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from tokenizers import Tokenizer as Trained
+from tokenizers import decoders, models, pre_tokenizers
 
 from service.routes.compat import derender_chat, derender_completions
 from service.routes.compat.derendering import StreamState
@@ -155,6 +157,40 @@ def test_a_stream_is_the_whole_text_at_every_split(client: TestClient, route: st
             assert len(state) < 100
         assert joined == text.replace("<|im_end|>", "")
         assert not offsets or offsets[0] == 0
+
+
+@pytest.fixture(scope="module")
+def spaced(make_client: MakeClient, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    """A decoder that works on tokens: the space before a text's first word is dropped."""
+    directory = tmp_path_factory.mktemp("spaced")
+    vocabulary = {"<unk>": 0, "\u2581a": 1, "\u2581b": 2, "c": 3, "<0xE2>": 4, "<0x82>": 5, "<0xAC>": 6}
+    model = Trained(models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True))
+    model.pre_tokenizer = pre_tokenizers.Metaspace()
+    model.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    model.save(str(directory / "tokenizer.json"))
+    Tokenizer.from_hf(directory).save(directory / "spaced")
+    return make_client(artifacts=(str(directory / "spaced"),))
+
+
+@pytest.mark.parametrize(("prompt", "text"), [(None, "a b\u20acc"), ([], "a b\u20acc"), ([1, 3], " a b\u20acc")])
+def test_a_text_behind_a_prompt_keeps_its_first_space(spaced: TestClient, prompt: list[int] | None, text: str) -> None:
+    ids = [1, 2, 4, 5, 6, 3]
+    (found,) = ask(spaced, COMPLETIONS, generate_responses=[generated({"token_ids": ids})], prompt_token_ids=[prompt])[
+        "choices"
+    ]
+    assert found["text"] == text
+    state, joined = None, ""
+    for at, id in enumerate(ids):
+        chunk = generated({"token_ids": [id], "finish_reason": "stop" if at == len(ids) - 1 else None})
+        # Only the first chunk needs the prompt.
+        sent = {"prompt_token_ids": prompt} if at == 0 else {}
+        found = ask(spaced, COMPLETIONS, stream=True, generate_chunk=chunk, stream_state=state, **sent)
+        joined, state = joined + found["chunk"]["choices"][0]["text"], found["stream_state"]
+    assert joined == text
+    body = {"generate_response": generated({"token_ids": ids}), "prompt_token_ids": [1, 99]}
+    assert spaced.post(CHAT, json=body).json()["error"]["param"] == "prompt_token_ids[1]"
 
 
 def test_a_chunk_may_have_no_ids_or_no_output(client: TestClient) -> None:
