@@ -248,6 +248,13 @@ def test_a_hostile_expression_is_cut(tok: Tokenizer) -> None:
     assert found.malformed[0].reason == "step_limit"
 
 
+def test_a_delimiter_that_is_always_empty_ends(tok: Tokenizer) -> None:
+    empty = {"open_pattern": "", "close_pattern": "", "content": "int"}
+    found = parse(tok, "A b", response_template={"start_anchor": "@", "fields": {"a": empty, "content": {}}})
+    assert [part[:3] for part in found.parts] == [(None, 0, 3)]
+    assert [one.reason for one in found.malformed] == ["invalid_number", "unclaimed"]
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_any_text_takes_linear_time(tok: Tokenizer, name: str) -> None:
     spec = ResponseTemplate.of(TEMPLATES[name]["spec"])

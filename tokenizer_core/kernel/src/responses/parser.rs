@@ -126,10 +126,11 @@ impl ResponseParser {
         self.process(false);
         let end = self.text.len();
         let open = self.region.field.filter(|_| self.region.is_open);
-        self.close(end, end);
+        // All text is given by now, unless an empty delimiter repeats.
+        self.close(self.place, self.place);
         if self.region.is_open {
             // What was malformed at the end is content now.
-            self.close(end, end);
+            self.close(self.place, self.place);
         }
         self.no_region(self.place..end);
         let text = &self.text;

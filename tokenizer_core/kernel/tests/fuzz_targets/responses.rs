@@ -9,7 +9,7 @@ use super::Reader;
 const FIELDS: [&str; 5] = [
     r#""a": {"open": "<a>", "close_pattern": "</a>\\s*"}, "content": {"close_pattern": "<end>|$"}"#,
     r#""a": {"open_pattern": "(?=[\\s\\S]*?</a>)", "close": ["</a>", "</a>!"]}, "content": {"repeats": true}"#,
-    r#""tool_calls": {"open_pattern": "\\s*<(?P<name>\\w+)>(?!!)", "close_pattern": "(?<=>)|</\\1>|\\Z",
+    r#""tool_calls": {"open_pattern": "\\s*<(?P<name>\\w+)>(?!!)", "close_pattern": "(?<=>)|</\\w+>|\\Z",
         "content": "json", "content_args": {"unquoted_keys": true, "string_delims": [["'", "'"]]}, "repeats": true,
         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}, "content": {}"#,
     r#""a": {"open": "<a>", "close": "</a>", "content": "xml-inline", "content_args":
