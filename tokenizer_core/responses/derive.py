@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from tokenizer_core.chat.templates import Template, compiled
 from tokenizer_core.errors import TokdError
 from tokenizer_core.responses.anchors import MARK, Anchors
-from tokenizer_core.responses.calls import CallForm, Place, any_of, form_of, places
+from tokenizer_core.responses.calls import CallForm, Place, any_of, escaped, form_of, places
+from tokenizer_core.responses.known import NAMED, OPENINGS
 from tokenizer_core.responses.probes import SAID, THOUGHT, Prober, Specials, shared_end
 from tokenizer_core.responses.verify import failures
 
@@ -208,16 +209,20 @@ class _Gathered:
 
     def _made_calls(self, form: CallForm) -> dict[str, Any]:
         marked, closes = ({each for each in literals if each.strip()} for literals in (self.opens, self.closes))
+        marked |= {OPENINGS[each] for each in marked & OPENINGS.keys()}
         begin, is_bare = any_of(marked) if marked else "", "" in self.opens or not marked
         if is_bare:
             begin = rf"(?:\A|{begin})" if begin else r"\A"
+        named = form.named
+        for literal, others in NAMED.items():
+            named = named.replace(escaped(literal), any_of({literal, *others}))
         ahead = form.ahead if is_bare or form.named else form.ahead[:2]
         following = [any_of(marked)] if marked and not form.at_once else []
         close = "(?=" + "|".join([*following, any_of(self.ends) + r"\Z"]) + ")" if self.ends else r"\Z"
         if closes:
             close = any_of(closes, r"(?<=[}\]])\s*" if form.content == "json" and not form.stops else "")
         return {
-            "open_pattern": begin + form.named + (f"(?={ahead})" if ahead else ""),
+            "open_pattern": begin + named + (f"(?={ahead})" if ahead else ""),
             "close_pattern": close,
             "content": form.content,
             "content_args": form.arguments,

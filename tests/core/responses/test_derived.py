@@ -194,6 +194,17 @@ def test_random_turns_are_read_back(name: str) -> None:
     assert compared >= 30
 
 
+@needs_data
+@pytest.mark.parametrize("mark", [" <|constrain|>json", "<|channel|>commentary json"])
+def test_what_a_model_is_known_to_write_is_read_too(mark: str) -> None:
+    spec = derive(compiled(source("openai-gpt-oss-120b")), SPECIALS).spec
+    assert spec is not None
+    begin = " to=functions.f" if "channel" in mark else "<|channel|>commentary to=functions.f"
+    text = f'<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant{begin}{mark}<|message|>{{"a": 1}}<|call|>'
+    found = read(spec, "<|end|><|start|>assistant", text, [])
+    assert (found["reasoning_content"], found["content"], arguments(found)) == ("Hm.", "", [("f", {"a": 1})])
+
+
 def turn(draw: random.Random, spec: dict[str, Any], unread: set[str]) -> tuple[dict[str, Any], list[Any]]:
     """Draw a message, and the tools that it calls."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,9 +174,12 @@ def test_extensions(tok: Tokenizer) -> None:
 
 
 def test_the_template_is_kept_in_the_artifact(tok: Tokenizer, tmp_path: Path) -> None:
-    assert tok.response_template is None
+    assert tok.response_template is not None
+    assert tok.response_template.origin == "derived"
+    bare = Tokenizer(replace(tok.parts, settings=replace(tok.settings, chat_template=None)))
+    assert bare.response_template is None
     with pytest.raises(TemplateMissing):
-        tok.parse_chat("A")
+        bare.parse_chat("A")
     tok.save(tmp_path / "plain")
     source = tmp_path / "source"
     source.mkdir()
