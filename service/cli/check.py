@@ -18,7 +18,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "check",
         help="audit an artifact or a corpus of tokens",
-        description="Check the eleven points that go wrong with tokenizers, or token files against their manifest; "
+        description="Check the twelve points that go wrong with tokenizers, or token files against their manifest; "
         "the exit status is 1 if something fails.",
     )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory, or one with token files")

@@ -21,6 +21,7 @@ COMMANDS = {
     "import": "import_artifact",
     "export": "export_artifact",
     "inspect": "inspect",
+    "response-template": "response_template",
     "check": "check",
     "compare": "compare",
     "verify": "verify",

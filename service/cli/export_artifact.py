@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser, place
-from service.cli.streams import create, printable, write_json, write_line
+from service.cli.streams import CommandError, create, printable, usage, write_json, write_line
 from tokenizer_core import Beside, Tokenizer, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
 
 FORMATS = ("huggingface", "sentencepiece", "tiktoken", "vocab_merges")
@@ -26,13 +28,24 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "-o", "--output", type=place, metavar="PATH", required=True, help="the file or directory to write"
     )
     parser.add_argument("--format", choices=FORMATS, required=True, help="the format to write")
+    parser.add_argument(
+        "--response-template", action="store_true", help="write a derived response template into tokenizer_config.json"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Export, and print what a reader of the files needs besides."""
-    parts = Tokenizer.open(args.artifact).parts
+    tokenizer = Tokenizer.open(args.artifact)
+    parts = tokenizer.parts
+    if args.response_template:
+        if args.format != "huggingface":
+            raise usage("--response-template goes with --format huggingface")
+        if (template := tokenizer.response_template) is None:
+            raise CommandError("template_missing", "no response template can be derived; see tokd response-template")
+        extra = {**dict(parts.settings.extra), "response_template": json.dumps(template.spec, ensure_ascii=False)}
+        parts = replace(parts, settings=replace(parts.settings, extra=tuple(extra.items())))
     output = Path(args.output)
     beside: Beside | None = None
     if args.format == "huggingface":

@@ -10,7 +10,7 @@ from typing import Any
 from service.cli.options import Parser
 from service.cli.streams import excerpt, printable, write_json, write_line
 from service.cli.token_files import show_token_files
-from tokenizer_core import Tokenizer, is_token_files, read_token_files
+from tokenizer_core import TokdError, Tokenizer, is_token_files, read_token_files
 
 LONGEST = 5
 """Number of longest tokens to show."""
@@ -62,6 +62,7 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
         "name": tokenizer.name,
         "hash": tokenizer.hash,
         "template": tokenizer.template_hash,
+        "response_template": _response_template(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "tokens": total,
         "holes": tokenizer.vocab_size - total,
@@ -96,6 +97,7 @@ def _as_text(found: dict[str, Any]) -> str:
         ("name", found["name"]),
         ("hash", found["hash"]),
         ("template", found["template"] or "none"),
+        *_responses(found["response_template"]),
         ("ids", f"{found['vocab_size']:,} ({found['tokens']:,} tokens{holes})"),
         ("mean token", f"{found['bytes_per_token']:.2f} bytes"),
         ("merges", f"{found['merges']:,}{', ignored for whole tokens' if found['pipeline']['ignore_merges'] else ''}"),
@@ -121,6 +123,25 @@ def _as_text(found: dict[str, Any]) -> str:
         rows += [(f"{label} {name}".rstrip(), v if isinstance(v, str) else _compact(v)) for name, v in inner]
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {excerpt(printable(value), LINE)}" for label, value in rows)
+
+
+def _response_template(tokenizer: Tokenizer) -> dict[str, Any] | None:
+    """Describe the response template; one that no reader takes has the reason as a note."""
+    try:
+        template = tokenizer.response_template
+    except TokdError as error:
+        return {"origin": "shipped", "fields": [], "notes": [error.message]}
+    if template is None:
+        return None
+    return {"origin": template.origin, "fields": [*template.spec["fields"]], "notes": [*template.notes]}
+
+
+def _responses(found: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Describe the response template: the fields of an answer that it reads, and what could not be derived."""
+    if found is None:
+        return []
+    fields = ", ".join(field for field in found["fields"] if field != "head")
+    return [("answers", f"{found['origin']} response template: {fields}"), *(("", note) for note in found["notes"])]
 
 
 def _setting(value: Any, found: dict[str, Any]) -> str:

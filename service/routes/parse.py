@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.json_route import post
-from service.schemas.parsing import Output, ParseAnswer, ParseRequest, described
+from service.schemas.parsing import Output, ParseAnswer, ParseRequest, described, weight
 from service.settings import Settings
 from service.state import ServerState
 from tokenizer_core import (
@@ -41,11 +41,10 @@ def mount(app: FastAPI, state: ServerState) -> None:
 
 def parse(state: ServerState, body: ParseRequest) -> Answer:
     """Read the messages that a model wrote, and say where each part stands and whether the message renders back."""
-    loaded, max_ids = state.registry.get(body.tokenizer), state.settings.max_ids
+    loaded = state.registry.get(body.tokenizer)
     total = sum(len(each.ids or ()) for each in body.outputs)
-    if total > max_ids:
-        raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "outputs")
     parsers = _Parsers(loaded, body, state.settings)
+    parsers.refuse_much(body.outputs, total)
     found = []
     for at, output in enumerate(body.outputs):
         report_bytes(_ID_BYTES * len(output.ids or ()))
@@ -62,7 +61,9 @@ def _template(loaded: ServedTokenizer, body: ParseRequest) -> ResponseTemplate:
     try:
         template = loaded.tokenizer.response_template if given is None else ResponseTemplate.of(given)
     except TokdError as error:
-        raise from_core(error, field) from error
+        # An expression that does not compile is an option like others here.
+        refused = from_core(error, field)
+        raise ServiceError("invalid_option", refused.detail, refused.path) from error
     if template is None:
         raise ServiceError("template_missing", "this tokenizer has no response template; send one", field)
     return template
@@ -73,6 +74,7 @@ class _Parsers:
 
     def __init__(self, loaded: ServedTokenizer, body: ParseRequest, settings: Settings) -> None:
         self._tokenizer, self._tools, self._prompt = loaded.tokenizer, body.tools, body.prompt or ""
+        self._most = settings.max_ids
         self._template = _template(loaded, body)
         self._render = None
         if body.messages is None:
@@ -97,6 +99,19 @@ class _Parsers:
 
         self._render = render
 
+    def refuse_much(self, outputs: Sequence[Output], ids: int) -> None:
+        """Refuse more than this server takes: a text counts as its fourth, prompt and tools a little for each output.
+
+        Errors:
+            ``too_many_ids``
+        """
+        letters = [len(each.text or "") for each in outputs]
+        if max(letters, default=0) > self._most:
+            raise ServiceError("too_many_ids", f"an output has more than {self._most} characters", "outputs")
+        if ids + sum(letters) // 4 + len(outputs) * weight(self._prompt, self._tools) > self._most:
+            detail = f"there are more than {self._most} ids, or as much text; send fewer outputs in one request"
+            raise ServiceError("too_many_ids", detail, "outputs")
+
     def parse(self, output: Output, path: str) -> ParsedChat:
         if (output.ids is None) is (output.text is None):
             raise ServiceError("missing_field", "an output has ids or a text", f"{path}.ids")
@@ -109,7 +124,6 @@ class _Parsers:
                 render=self._render,
                 finish_reason=output.finish_reason,
             )
-            parser.feed(output.text if output.ids is None else np.array(output.ids, np.uint32))
-            return parser.finish()
+            return parser.parse(output.text if output.ids is None else np.array(output.ids, np.uint32))
         except TokdError as error:
             raise from_core(error, f"{path}.{'text' if output.ids is None else 'ids'}") from error

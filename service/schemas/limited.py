@@ -9,7 +9,7 @@ from service.schemas.fields import Id, Object, Span
 from service.schemas.narrowing import either, list_of, narrow
 from service.schemas.packing import PackRequest
 from service.schemas.parsing import Output, ParseRequest
-from service.schemas.requests import CountRequest, EncodeRequest, OffsetsRequest, RenderRequest
+from service.schemas.requests import CountRequest, EncodeRequest, RenderRequest
 
 
 class Requests(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -110,6 +111,11 @@ class ParseAnswer(Answer):
     """One message for each output."""
 
     outputs: list[ParsedOutput]
+
+
+def weight(prompt: str, tools: Sequence[Object] | None) -> int:
+    """Return how many ids it counts as that an output is read behind a prompt, with tools."""
+    return (len(prompt) + len(json.dumps(tools))) // 64
 
 
 def described(parsed: ParsedChat) -> bytes:

@@ -15,7 +15,7 @@ from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, Span, Spe
 from service.schemas.narrowing import LEFT_TO_RIGHT
 from service.schemas.parts import PARTS, PLAIN, PartName
 from service.schemas.since import SINCE, Since
-from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation, Unit
+from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation
 
 INLINE_ITEMS = 256
 """More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""

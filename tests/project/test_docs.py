@@ -21,7 +21,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, parsing, requests, training
+from service.schemas import comparing, decoding, encode_jobs, offsets, parsing, requests, training
 from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
@@ -177,7 +177,7 @@ def test_every_route_is_documented() -> None:
     [
         ("http.md", "`POST /encode`", requests.EncodeRequest),
         ("http.md", "`POST /decode`", decoding.DecodeRequest),
-        ("http.md", "`POST /offsets`", requests.OffsetsRequest),
+        ("http.md", "`POST /offsets`", offsets.OffsetsRequest),
         ("http.md", "`POST /count`", requests.CountRequest),
         ("http.md", "`POST /render`", requests.RenderRequest),
         ("http.md", "`POST /parse`", parsing.ParseRequest),

@@ -48,6 +48,7 @@ OTHER = {
     "uds_mode": "660",
     "literals": ("a/b=engine", "*=text"),
     "max_model_len": ("a/b=32768", "*=4096"),
+    "parsing": ("a/b=vllm", "*=text"),
     "chat_literals": "reject",
     "chat_parse": True,
     "content_format": "string",

@@ -1,4 +1,4 @@
-"""The audit of a tokenizer: eleven common faults, each passed, failed or not applicable, with evidence.
+"""The audit of a tokenizer: twelve common faults, each passed, failed or not applicable, with evidence.
 
 One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try, and
 ``every_special`` what two of them share.

@@ -1,4 +1,4 @@
-"""Run the eleven points of the audit, in order."""
+"""Run the twelve points of the audit, in order."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tokenizer_core.checking.offsets import offsets
 from tokenizer_core.checking.padding import padding
 from tokenizer_core.checking.report import CheckReport, Finding, Point, failed, not_applicable
 from tokenizer_core.checking.reserved_literals import reserved_literals
+from tokenizer_core.checking.responses import responses
 from tokenizer_core.checking.round_trip import round_trip
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
@@ -72,6 +73,7 @@ def _points(path: Path | None, embedding_rows: int | None) -> dict[str, Callable
         "offsets": offsets,
         "throughput": throughput,
         "determinism": determinism,
+        "responses": responses,
     }
 
 

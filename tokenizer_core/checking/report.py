@@ -48,7 +48,7 @@ def not_applicable(summary: str) -> Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Point(ShortRepr):
-    """One of the eleven points with its outcome."""
+    """One of the twelve points with its outcome."""
 
     number: int
     name: str
@@ -74,7 +74,7 @@ class CheckReport(ShortRepr):
     Attributes:
         tokenizer: its hash; ``None`` if its files could not be loaded.
         name: its name.
-        points: the eleven points in order.
+        points: the twelve points in order.
     """
 
     tokenizer: str | None

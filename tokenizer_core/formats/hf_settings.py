@@ -85,7 +85,6 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     extra |= fields.rest()
     if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
         extra[MODEL_LENGTH] = length
-    kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
     return dataclasses.replace(
         defaults,
         bos=roles["bos"],
@@ -94,21 +93,30 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         unk=roles["unk"] or defaults.unk,
         chat_template=template,
         named_templates=templates,
-        extra=tuple(kept),
+        extra=_kept(extra),
         **given,
     )
 
 
+def _kept(extra: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
+
+
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
-    """Read what changes no id in a directory whose tokenizer file has another layout: the chat templates.
+    """Read what changes no id in a directory whose tokenizer file has another layout: the templates of chats.
 
     Returns:
-        The files that were read, by name; and settings with the templates and what engines sample with.
+        The files that were read, by name; and settings with the templates, also of responses, and what engines sample
+        with.
     """
     beside = read_beside(directory)
     found = {name: data for name, data in beside.items() if name not in (TOKENS_MAP, ADDED)}
-    template, named = _templates(found, load(found, CONFIG))
-    return found, Settings(chat_template=template, named_templates=named, generation=read_generation(found))
+    fields = load(found, CONFIG)
+    template, named = _templates(found, fields)
+    responses = {key: fields.peek(key) for key in ("response_template",) if fields.has(key)}
+    generation = read_generation(found)
+    settings = Settings(chat_template=template, named_templates=named, generation=generation, extra=_kept(responses))
+    return found, settings
 
 
 def _role(key: str, config: Fields, tokens_map: Fields, known: Mapping[str, int]) -> str | None:

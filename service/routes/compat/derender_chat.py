@@ -140,6 +140,8 @@ def _whole(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     prompt = response.prompt_token_ids if body.prompt_token_ids is None else body.prompt_token_ids
     derendering.bound(state, loaded, body.model, [response], [prompt])
     messages = messages_of(state, loaded, body.model, body.chat_request, prompt, response.request_id)
+    if messages is not None:
+        derendering.refuse_many(state, len(response.choices) * messages.weight)
     outputs, choices, total = _outputs(loaded, body, messages), list[Object](), 0
     for place, choice in enumerate(response.choices):
         path = f"generate_response.choices[{place}]"
@@ -175,11 +177,11 @@ def _chunk(state: ServerState, body: VllmDerenderChatRequest) -> Answer:
     prompt = begun.chunk.prompt_token_ids if prompt is None else prompt
     messages = messages_of(state, loaded, body.model, body.chat_request, prompt, begun.chunk.request_id)
     outputs, choices = _outputs(loaded, body, messages), []
-    past, step = ("", outputs.step(begun, prompt)) if messages is None else outputs.whole_step(begun, prompt)
+    step = outputs.step(begun, prompt, keeps_all=messages is not None)
     if (choice := step.choice) is not None:
         delta, reason = {"content": step.text or None, "reasoning": None}, choice.finish_reason
         if messages is not None:
-            delta, reason = messages.delta(past, step.text, choice.index, reason)
+            delta, reason = messages.delta(step.past, step.text, choice.index, reason)
         role = None if step.before.begun else "assistant"
         made = {
             "index": choice.index,

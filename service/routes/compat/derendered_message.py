@@ -15,6 +15,7 @@ from service.routes.compat import prompts, vllm, vllm_messages
 from service.routes.compat.conversation import Variables
 from service.routes.compat.derender_models import AnsweredChatRequest
 from service.schemas.fields import Object
+from service.schemas.parsing import weight
 from service.state import ServerState
 from tokenizer_core import ChatParser, ParsedChat, TokdError
 
@@ -34,6 +35,9 @@ class Messages:
 
     Args:
         request_id: of which the ids of calls are made: whole or as a stream, a call has the same.
+
+    Attributes:
+        weight: how many ids reading an output counts as, beside its own.
     """
 
     def __init__(
@@ -44,12 +48,12 @@ class Messages:
         with within_request():
             self._tools = vllm_messages.read_tools(sent.tools) or None
         self._is_named = isinstance(sent.tool_choice, dict)
+        self.weight = weight(prompt, self._tools)
 
     def whole(self, text: str, index: int, finish_reason: str | None) -> tuple[Object, str | None]:
         """Return the message of an output, and why it ended."""
         parser = self._parser(finish_reason)
-        parser.feed(text)
-        parsed = parser.finish()
+        parsed = parser.parse(text)
         content, reasoning = (self._field(parser, parsed, names) for names in (("content",), _REASONING))
         calls = self._calls(parsed, index)
         if not content:
@@ -141,9 +145,9 @@ def _function(call: Any, written: str) -> Object:
 def _with_white_space(parsed: ParsedChat, name: str) -> str:
     """Return a text of a message with the white space that stands around it in the output."""
     parts = [part for part in parsed.parts if part.field == name]
-    start, end, text = parts[0].start, parts[-1].end, parsed.text
-    before, behind = text[:start], text[end:]
-    return text[len(before.rstrip()) : len(text) - len(behind.lstrip())]
+    before, behind = parsed.text[: parts[0].start], parsed.text[parts[-1].end :]
+    inner = "".join(parsed.text[part.start : part.end] for part in parts)
+    return before[len(before.rstrip()) :] + inner + behind[: len(behind) - len(behind.lstrip())]
 
 
 @contextmanager

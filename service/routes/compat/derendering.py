@@ -41,12 +41,10 @@ _CONTEXT = 4
 _SEED = 7
 """Ids of the prompt behind which a text is decoded, for decoders that drop a space before the first token."""
 
-CHOICE = "generate_chunk.choices[0]"
-"""The field of a chunk that has its output."""
-
 _HALF = "\ufffd"
 _DIGEST = 8
 _HEAD = _DIGEST + 1 + 8
+_MOST_CHARACTERS = 1 << 53
 
 
 class StreamState(NamedTuple):
@@ -83,9 +81,10 @@ def read_state(loaded: ServedTokenizer, text: str) -> StreamState:
     except ValueError:
         raise bad_state() from None
     digest, content = data[:_DIGEST], data[_DIGEST:]
-    if len(data) < _HEAD or (len(data) - _HEAD) % 4 or digest != _digest(loaded, content):
-        raise bad_state()
     offset = int.from_bytes(content[1:9], "little")
+    is_whole = len(data) >= _HEAD and (len(data) - _HEAD) % 4 == 0
+    if not is_whole or digest != _digest(loaded, content) or offset > _MOST_CHARACTERS:
+        raise bad_state()
     return StreamState(content[0] == 1, offset, np.frombuffer(content, "<u4", offset=9).astype(np.uint32))
 
 
@@ -154,30 +153,26 @@ class Outputs:
         output.past(self._seed(prompt))
         return output
 
-    def step(self, begun: Step, prompt: Sequence[int] | None) -> Step:
-        """Decode the chunk of a stream."""
+    def step(self, begun: Step, prompt: Sequence[int] | None, *, keeps_all: bool = False) -> Step:
+        """Decode the chunk of a stream, and what decides its text.
+
+        Args:
+            keeps_all: decode all that came before, for a parser; the state keeps all ids of the output.
+        """
         choice, before = begun.choice, begun.before
+        seed = self._seed(None if before.begun and not keeps_all else prompt)
+        output = Output(self._tokenizer, skips=self._skips)
+        output.past(seed)
+        past = output.past(before.ids)
         if choice is None:
             return begun
-        ids = before.ids if before is not NEW else self._seed(prompt)
-        output = Output(self._tokenizer, skips=self._skips)
-        output.past(ids)
-        text = output.push(choice, CHOICE, is_last=choice.finish_reason is not None)
-        kept = np.concatenate((ids, np.array(begun.ids, np.uint32)))
-        if not (self._on_tokens or output.is_within_a_character):
+        text = output.push(choice, "generate_chunk.choices[0]", is_last=choice.finish_reason is not None)
+        kept = np.concatenate((seed[: 0 if keeps_all else None], before.ids, np.array(begun.ids, np.uint32)))
+        if not (keeps_all or self._on_tokens or output.is_within_a_character):
             kept = kept[-_CONTEXT:]
         after = StreamState(begun=True, offset=before.offset + len(text), ids=kept)
-        return begun._replace(after=after, text=text, logprobs=self.logprobs(choice.logprobs, before.ids.tolist()))
-
-    def whole_step(self, begun: Step, prompt: Sequence[int] | None) -> tuple[str, Step]:
-        """Decode the chunk of a stream, and the text before it; the state keeps all ids of the output."""
-        choice, output = begun.choice, self.begin(prompt)
-        past = output.past(begun.before.ids)
-        if choice is None:
-            return past, begun
-        text = output.push(choice, CHOICE, is_last=choice.finish_reason is not None)
-        kept = np.concatenate((begun.before.ids, np.array(begun.ids, np.uint32)))
-        return past, begun._replace(after=StreamState(begun=True, offset=0, ids=kept), text=text)
+        logprobs = None if keeps_all else self.logprobs(choice.logprobs, before.ids.tolist())
+        return begun._replace(after=after, past=past, text=text, logprobs=logprobs)
 
     def _seed(self, prompt: Sequence[int] | None) -> Ids:
         """Return the ids of a prompt that decide the text of an output."""
@@ -286,12 +281,14 @@ class Step(NamedTuple):
     Attributes:
         choice: its output, if it has one.
         before: the state of the stream, and ``after`` that behind the chunk.
+        past: the text before that of the chunk.
     """
 
     chunk: GenerateChunk
     choice: GeneratedDelta | None
     before: StreamState
     after: StreamState
+    past: str = ""
     text: str = ""
     logprobs: Object | None = None
 

@@ -1,4 +1,4 @@
-"""The audit: a sound tokenizer passes all eleven points, and each point fails for a tokenizer that is broken there."""
+"""The audit: a sound tokenizer passes all twelve points, and each point fails for a tokenizer that is broken there."""
 
 import dataclasses
 import itertools
@@ -28,7 +28,7 @@ def accompanied(tokenizer: Tokenizer, **changes) -> Tokenizer:
 
 def test_a_sound_artifact_passes_every_point(artifact, sound):
     report = check_artifact(artifact, embedding_rows=sound.vocab_size)
-    assert [(point.number, point.status.value) for point in report.points] == [(at, "passed") for at in range(1, 12)]
+    assert [(point.number, point.status.value) for point in report.points] == [(at, "passed") for at in range(1, 13)]
     assert report.ok
     assert report.tokenizer == sound.hash
     json.dumps(report.to_dict(), allow_nan=False)
@@ -37,7 +37,7 @@ def test_a_sound_artifact_passes_every_point(artifact, sound):
 def test_what_was_not_given_is_not_applicable(sound):
     report = check(accompanied(sound, pad=None, chat_template=None))
     unseen = {point.name for point in report.points if point.status is Status.NOT_APPLICABLE}
-    assert unseen == {"template", "padding and masks", "file hashes", "embedding rows"}
+    assert unseen == {"template", "padding and masks", "file hashes", "embedding rows", "responses"}
     assert report.ok
 
 
@@ -328,3 +328,8 @@ def test_point_4_real_templates_belong_to_their_own_tokenizer():
     finding = template(accompanied(qwen2, chat_template=other))
     assert finding.status is Status.FAILED
     assert "<|eot_id|>" in finding.evidence["missing"]
+
+
+def test_point_12_a_response_template_that_is_none_fails(sound):
+    report = check(accompanied(sound, extra=(("response_template", '{"fields": {}}'),)))
+    assert_only_failure(report, "responses")

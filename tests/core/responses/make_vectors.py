@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import regex
 import transformers.utils.chat_parsing as peer
 
 BESIDE = Path(__file__).parent
@@ -242,6 +243,27 @@ OWN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
 }
 
+PATTERNS = (
+    r"""
+\w+   \W+   [\w-]+   [^\w]   \s+   \S+   [\s\S]   \d+   \D+   \bé?\w   .$   .\Z   ^.   \A.\n?   []a]+   [^]a]+
+[[a]   [a&&b]   [a~~b]   (?i:straSSe)   (?i:É)x?   (?s:.)+?x   a{2}   a{,2}b   a{1,}?   a++b   (?>a|ab)c
+(?P<q>['<]).*?(?P=q)   (?<=a)b   (?<!a)b   b(?=c)   b(?!c)   \.\*\<\>\-\/\#\ \&\~   \x41   \u00e9   [\x30-\x32]
+\t|\r|\f|\v   \p{Lu}   \P{L}   {a}   x{a   -|\|   (?:<\|tool_call_start\|>\[|,\s*)\w+\(   (?=[\s\S]*?b)a
+(?:a|b|)c   (?:a*)*c   [a-c]+?(?=\W|$)
+""".strip()
+    .replace("\n", "   ")
+    .split("   ")
+)
+HARD = (
+    "aab abc ab'é'x \u00b2\u00bd_\u200d\u0301 straſse STRASSE Éx a&b~ .*<>-/# &~ A12 \t\r\x1c\x85\u3000 {a} x{a [ ] |"
+    " <|tool_call_start|>[f( a-b\n"
+)
+
+
+def matches(pattern: str) -> list[str]:
+    """Return the texts that a pattern matches, each once."""
+    return list(dict.fromkeys(match.group() for match in regex.finditer(pattern, HARD, regex.DOTALL)))
+
 
 def shipped(trl: Path) -> dict[str, dict[str, Any]]:
     """Return the templates of TRL, and of transformers' server, without importing either."""
@@ -278,6 +300,8 @@ def judged(spec: dict[str, Any], prompt: str, text: str) -> dict[str, Any]:
         parser = peer.ResponseParser(spec, prefix=prompt, tools=TOOLS)
         events = parser.initial_events + parser.feed(text)
         message, last = parser.finalize()
+        # Half of a surrogate pair is no text of a message.
+        json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, KeyError) as error:
         return vector | {"error": type(error).__name__}
     return vector | {"message": message, "events": events + last}
@@ -290,13 +314,15 @@ def main() -> None:
     for name, (fields, texts) in OWN.items():
         spec = {"defaults": {"role": "assistant"}, "start_anchor": "[BEGIN]", "fields": fields}
         cases[name] = (spec, ["noise[BEGIN]"], texts)
-    document = {"tools": TOOLS, "templates": {}}
+    templates: dict[str, Any] = {}
     for name, (spec, prompts, texts) in cases.items():
         vectors = [judged(spec, prompt, text) for prompt in prompts for text in texts]
         for text in texts:
             vectors += [judged(spec, chance.choice(prompts), each) for each in mutations(text, count, chance)]
-        document["templates"][name] = {"spec": spec, "vectors": vectors}
+        templates[name] = {"spec": spec, "vectors": vectors}
     out = Path(sys.argv[3]) if len(sys.argv) > 3 else BESIDE / "vectors.json"
+    patterns = {"text": HARD, "matches": {pattern: matches(pattern) for pattern in PATTERNS}}
+    document = {"tools": TOOLS, "patterns": patterns, "templates": templates}
     out.write_text(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

@@ -34,13 +34,13 @@ def test_inspect_shows_literals_with_ids_and_ids_with_literals(tokd, tmp_path, t
     assert ["eos", "<|endoftext|>", str(ids["<|endoftext|>"])] in lines
 
 
-def test_check_prints_eleven_points_and_succeeds(tokd, tokenizer):
+def test_check_prints_twelve_points_and_succeeds(tokd, tokenizer):
     rows = str(tokenizer.vocab_size)
     report = json.loads(succeed(tokd("check", "artifacts/base", "--embedding-rows", rows, "--json")))
-    assert [point["status"] for point in report["points"]] == ["passed"] * 11
+    assert [point["status"] for point in report["points"]] == ["passed"] * 12
     table = succeed(tokd("check", "artifacts/base")).decode()
     assert "no point failed" in table
-    assert table.count("passed") == 10
+    assert table.count("passed") == 11
 
 
 def test_check_fails_with_status_1(tokd, home, tmp_path):

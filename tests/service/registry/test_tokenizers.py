@@ -70,12 +70,12 @@ def test_what_cannot_be_a_reference_is_refused(client: TestClient, name: str) ->
     assert_problem(client.get(f"/tokenizers/{name}"), "invalid_name", "tokenizer")
 
 
-def test_audit_has_eleven_points(client: TestClient, framed: Tokenizer) -> None:
+def test_audit_has_twelve_points(client: TestClient, framed: Tokenizer) -> None:
     answer = client.get("/tokenizers/framed/check", params={"embedding_rows": framed.vocab_size})
     body = answer.json()
     CheckAnswer.model_validate(body)
     assert body["tokenizer"] == framed.hash
-    assert [point["number"] for point in body["points"]] == list(range(1, 12))
+    assert [point["number"] for point in body["points"]] == list(range(1, 13))
     assert {point["name"]: point["status"] for point in body["points"]}["file hashes"] == "passed"
 
 

@@ -4,7 +4,7 @@
 use crate::fuzz_targets::{
     added_tokens::added_tokens, body::body, chats::chats, counting::counting, decode::decode, encode::encode,
     expressions::expressions, from_utf32::from_utf32, load::load, normalizers::normalizers, paths::paths,
-    sentencepiece::sentencepiece, templates::templates,
+    responses::responses, sentencepiece::sentencepiece, templates::templates,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -102,6 +102,11 @@ proptest! {
         texts in vec(prop_oneof![0..7_u8, 0..29_u8], 0..800),
     ) {
         expressions(&[parts, texts].concat());
+    }
+
+    #[test]
+    fn answers_in_parts_are_parsed_as_the_whole(data in vec(any::<u8>(), 2..200)) {
+        responses(&data);
     }
 
     #[test]

@@ -7,11 +7,15 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from tokenizers import Tokenizer as Trained
+from tokenizers import decoders, models, pre_tokenizers
 
 from service.routes.compat import derender_chat, derender_completions
-from tests.service.conftest import MakeClient
+from service.routes.compat.derendering import StreamState
+from tests.service.conftest import MakeClient, state_of
 from tokenizer_core import BASE_ARTIFACT, Tokenizer
 
 CHAT, COMPLETIONS = derender_chat.PATH, derender_completions.PATH
@@ -24,7 +28,12 @@ USAGE = {"prompt_tokens_details": None, "completion_tokens_details": None}
 
 @pytest.fixture(scope="module")
 def client(make_client: MakeClient) -> TestClient:
-    return make_client(artifacts=(str(BASE_ARTIFACT),), max_model_len=("short=8", "*=262144"), models=("short=base",))
+    return make_client(
+        artifacts=(str(BASE_ARTIFACT),),
+        max_model_len=("short=8", "*=262144"),
+        models=("short=base",),
+        parsing=("*=text",),
+    )
 
 
 def generated(*choices: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -150,6 +159,40 @@ def test_a_stream_is_the_whole_text_at_every_split(client: TestClient, route: st
         assert not offsets or offsets[0] == 0
 
 
+@pytest.fixture(scope="module")
+def spaced(make_client: MakeClient, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    """A decoder that works on tokens: the space before a text's first word is dropped."""
+    directory = tmp_path_factory.mktemp("spaced")
+    vocabulary = {"<unk>": 0, "\u2581a": 1, "\u2581b": 2, "c": 3, "<0xE2>": 4, "<0x82>": 5, "<0xAC>": 6}
+    model = Trained(models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True))
+    model.pre_tokenizer = pre_tokenizers.Metaspace()
+    model.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    model.save(str(directory / "tokenizer.json"))
+    Tokenizer.from_hf(directory).save(directory / "spaced")
+    return make_client(artifacts=(str(directory / "spaced"),))
+
+
+@pytest.mark.parametrize(("prompt", "text"), [(None, "a b\u20acc"), ([], "a b\u20acc"), ([1, 3], " a b\u20acc")])
+def test_a_text_behind_a_prompt_keeps_its_first_space(spaced: TestClient, prompt: list[int] | None, text: str) -> None:
+    ids = [1, 2, 4, 5, 6, 3]
+    (found,) = ask(spaced, COMPLETIONS, generate_responses=[generated({"token_ids": ids})], prompt_token_ids=[prompt])[
+        "choices"
+    ]
+    assert found["text"] == text
+    state, joined = None, ""
+    for at, id in enumerate(ids):
+        chunk = generated({"token_ids": [id], "finish_reason": "stop" if at == len(ids) - 1 else None})
+        # Only the first chunk needs the prompt.
+        sent = {"prompt_token_ids": prompt} if at == 0 else {}
+        found = ask(spaced, COMPLETIONS, stream=True, generate_chunk=chunk, stream_state=state, **sent)
+        joined, state = joined + found["chunk"]["choices"][0]["text"], found["stream_state"]
+    assert joined == text
+    body = {"generate_response": generated({"token_ids": ids}), "prompt_token_ids": [1, 99]}
+    assert spaced.post(CHAT, json=body).json()["error"]["param"] == "prompt_token_ids[1]"
+
+
 def test_a_chunk_may_have_no_ids_or_no_output(client: TestClient) -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     found = ask(client, CHAT, stream=True, generate_chunk=generated(usage=usage))
@@ -247,6 +290,22 @@ PLACES: list[tuple[str, dict[str, Any], str]] = [
 def test_errors_have_a_place(client: TestClient, route: str, body: dict[str, Any], place: str) -> None:
     answer = client.post(route, json=body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, place), answer.text
+
+
+def test_a_state_that_is_made_up_is_at_most_another_list_of_ids(client: TestClient) -> None:
+    def ask_with(state: StreamState, route: str = COMPLETIONS) -> Any:
+        chunk = generated({"token_ids": HELLO, "logprobs": logprobs(*HELLO)})
+        body = {"stream": True, "generate_chunk": chunk, "stream_state": state.write(loaded)}
+        return client.post(route, json=body)
+
+    loaded = state_of(client).registry.default
+    ids = np.array([40, 31_998] * 1000, np.uint32)
+    taken = ask_with(StreamState(begun=True, offset=1 << 53, ids=ids)).json()
+    assert taken["chunk"]["choices"][0]["logprobs"]["text_offset"][0] == 1 << 53
+    assert ask_with(StreamState(begun=True, offset=5, ids=ids), CHAT).json()["chunk"]["choices"][0]["delta"]["content"]
+    for offset, unknown in (((1 << 64) - 1, 1), (0, 4_000_000_000)):
+        refused = ask_with(StreamState(begun=True, offset=offset, ids=np.array([unknown], np.uint32)))
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "stream_state")
 
 
 def test_no_state_is_taken_that_no_answer_wrote(client: TestClient) -> None:

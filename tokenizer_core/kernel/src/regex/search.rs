@@ -9,8 +9,8 @@ use super::machine::{Stop, resume, run};
 use super::{Expression, OutOfSteps, StepBudget};
 use crate::unicode::utf8::decode;
 
-/// Steps that a search may take, besides those of each byte: some milliseconds.
-const STEPS: u64 = 1 << 21;
+/// Steps that a search may take, besides those of each byte: enough for a short text, few for thousands of them.
+const STEPS: u64 = 1 << 14;
 
 /// The state of a search.
 #[derive(Debug)]

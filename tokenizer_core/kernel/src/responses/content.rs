@@ -26,11 +26,12 @@ pub(super) enum Content {
         dialect: Dialect,
         or_text: Option<bool>,
     },
-    /// Tags with a name and a value each, as groups of an expression.
+    /// Tags with a name and a value each, as groups of an expression; the group `json`, if it may have one, is JSON.
     XmlInline {
         tag: Box<Expression>,
         value: Option<Box<Content>>,
         merge: bool,
+        json: Option<Box<Content>>,
     },
     KeyValueLines {
         line: String,
@@ -64,13 +65,16 @@ impl Content {
                 (Err(_), Some(strip)) => Ok(Value::Text(stripped(body, *strip).to_owned())),
                 (read, _) => read,
             },
-            Self::XmlInline { tag, value, merge } => read_tags(text, range, tag, value.as_deref(), *merge),
+            Self::XmlInline { tag, value, merge, json } => {
+                let entries = read_tags(text, range.clone(), tag, value.as_deref(), json.as_deref())?;
+                Ok(Value::Dict(Dict::new(if *merge { merged(entries) } else { entries }, Some(range))))
+            }
             Self::KeyValueLines { line: line_separator, separator, strip, value } => {
                 let mut entries = Vec::new();
                 for line in body.split(line_separator.as_str()) {
                     if let Some((name, after)) = stripped(line, *strip).split_once(separator.as_str()) {
                         let after = stripped(after, *strip);
-                        let at = after.as_ptr() as usize - text.as_ptr() as usize;
+                        let at = after.as_ptr().addr() - text.as_ptr().addr();
                         let read = read_value(text, at..at + after.len(), value.as_deref())?;
                         entries.push((stripped(name, *strip).to_owned(), read));
                     }
@@ -99,8 +103,8 @@ fn read_tags(
     range: Range<usize>,
     tag: &Expression,
     content: Option<&Content>,
-    merge: bool,
-) -> Result<Value, Malformed> {
+    json: Option<&Content>,
+) -> Result<Vec<(String, Value)>, Malformed> {
     let body = &text[range.clone()];
     let has_value = tag.names().any(|name| name == "value");
     let mut entries: Vec<(String, Value)> = Vec::new();
@@ -108,17 +112,19 @@ fn read_tags(
     let mut from = 0;
     while let Sought::Found(start, end) = search.advance(tag, body, from, false).map_err(|_| "step_limit")? {
         let group = |wanted| search.groups(tag).find(|(name, _)| *name == wanted).map(|(_, place)| place);
+        let within = |(from, to)| range.start + from..range.start + to;
         let (from_key, to_key) = group("key").ok_or("missing_key")?;
-        let value = match group("value") {
-            Some((from, to)) => read_value(text, range.start + from..range.start + to, content)?,
-            None if has_value => Value::Null,
-            None => read_value("", 0..0, content)?,
+        let value = match (json.and(group("json")), group("value")) {
+            (Some(place), _) => read_value(text, within(place), json)?,
+            (None, Some(place)) => read_value(text, within(place), content)?,
+            _ if has_value => Value::Null,
+            _ => read_value("", 0..0, content)?,
         };
         entries.push((body[from_key..to_key].to_owned(), value));
         let is_empty = start == end;
         from = end + if is_empty { body[end..].chars().next().map_or(1, char::len_utf8) } else { 0 };
     }
-    Ok(Value::Dict(Dict::new(if merge { merged(entries) } else { entries }, Some(range))))
+    Ok(entries)
 }
 
 /// The values of each name that stands more than once as a list.

@@ -29,10 +29,18 @@ struct Region {
     field: Option<usize>,
     /// Something of it was seen; only the implicit region begins without that.
     is_open: bool,
-    /// The beginning of what opened it, and of its text.
+    /// The beginning of what opened it, of its text, and of the text of its field that it continues.
     start: usize,
     body: usize,
+    whole: usize,
     captures: Dict,
+}
+
+impl Region {
+    /// A region that nothing opened.
+    fn of_text(field: Option<usize>, body: usize, whole: usize) -> Self {
+        Self { field, is_open: true, start: body, body, whole, captures: Dict::default() }
+    }
 }
 
 /// A delimiter that was found.
@@ -57,8 +65,8 @@ pub struct ResponseParser {
     /// An empty delimiter repeats at `place`: what follows goes to no region.
     is_stuck: bool,
     pub(super) message: Dict,
-    /// The last region of each field.
-    last: Vec<Option<Range<usize>>>,
+    /// The last region of each field, and whether its value is that of several regions in a row.
+    last: Vec<Option<(Range<usize>, bool)>>,
     /// Text that is content though no field took it.
     leftover: String,
     pub(super) parts: Vec<Part>,
@@ -118,10 +126,11 @@ impl ResponseParser {
         self.process(false);
         let end = self.text.len();
         let open = self.region.field.filter(|_| self.region.is_open);
-        self.close(end, end);
+        // All text is given by now, unless an empty delimiter repeats.
+        self.close(self.place, self.place);
         if self.region.is_open {
             // What was malformed at the end is content now.
-            self.close(end, end);
+            self.close(self.place, self.place);
         }
         self.no_region(self.place..end);
         let text = &self.text;
@@ -129,12 +138,21 @@ impl ResponseParser {
         if self.template.implicit.is_none() && self.leftover.is_empty() && self.last.iter().all(Option::is_none) {
             self.leftover.push_str(&self.text[self.output_start..]);
         }
-        let (template, message) = (&self.template, &mut self.message);
+        let template = Arc::clone(&self.template);
         for (field, last) in template.fields.iter().zip(&self.last) {
-            if !field.optional && last.is_none() {
-                self.malformed.push(Malformation { reason: "missing_field", range: end..end });
+            match last {
+                None if !field.optional => {
+                    self.malformed.push(Malformation { reason: "missing_field", range: end..end });
+                }
+                Some((whole, true)) => {
+                    if let Ok(value) = self.value(field, whole.clone(), &Dict::default()) {
+                        self.message.set(&field.name, value);
+                    }
+                }
+                _ => {}
             }
         }
+        let message = &mut self.message;
         message.entries.retain(|(name, value)| !value.is_empty() || template.defaults.get(name).is_some());
         if !self.leftover.is_empty() {
             let before = message.get("content").and_then(Value::as_text).unwrap_or_default();
@@ -160,17 +178,18 @@ impl ResponseParser {
                 self.close(found.range.start, found.range.start);
                 self.open(&found);
             } else {
-                let was_open = self.region.is_open;
+                let has_begun = self.region.is_open && self.region.start < found.range.start;
                 let captures = self.captures(&found);
                 captures.entries.into_iter().for_each(|(name, text)| self.region.captures.set(&name, text));
                 self.close(found.range.start, found.range.end);
                 // The same empty match would end the same empty region for ever.
-                self.is_stuck = !was_open && found.range.is_empty();
+                self.is_stuck = !has_begun && found.range.is_empty();
             }
         }
     }
 
-    /// The next delimiter that counts now, and the end of the text before whatever may become one.
+    /// The next delimiter that counts now, and the end of the text before whatever may become one. An empty one at the
+    /// end of the text never counts, as in transformers.
     fn next_delimiter(&mut self, more: bool) -> (Option<Delimiter>, usize) {
         let template = Arc::clone(&self.template);
         let explicit = self.region.field.filter(|field| Some(*field) != template.implicit);
@@ -204,7 +223,7 @@ impl ResponseParser {
                 }
             }
         }
-        (best.filter(|best| best.range.start < held || !more), held)
+        (best.filter(|best| best.range.start < held), held)
     }
 
     /// The texts of the named groups of a delimiter.
@@ -228,7 +247,7 @@ impl ResponseParser {
             return;
         };
         if !self.region.is_open {
-            (self.region.is_open, self.region.start, self.region.body) = (true, range.start, range.start);
+            self.region = Region::of_text(Some(field), range.start, range.start);
             self.event("region_open", field);
         }
         self.chunk(field, range);
@@ -246,14 +265,15 @@ impl ResponseParser {
     fn part(&mut self, field: Option<usize>, range: Range<usize>) {
         match self.parts.last_mut() {
             _ if range.is_empty() => {}
-            Some(last) if last.field.is_none() && field.is_none() => last.range.end = range.end,
+            Some(last) if last.field == field => last.range.end = range.end,
             _ => self.parts.push(Part { field, range }),
         }
     }
 
     fn open(&mut self, found: &Delimiter) {
         let (start, body) = (found.range.start, found.range.end);
-        self.region = Region { field: Some(found.field), is_open: true, start, body, captures: self.captures(found) };
+        self.region =
+            Region { start, captures: self.captures(found), ..Region::of_text(Some(found.field), body, body) };
         self.event("region_open", found.field);
     }
 
@@ -281,20 +301,17 @@ impl ResponseParser {
         }
     }
 
-    /// Make a region that is malformed a part of the content, together with the content before it.
+    /// Make a region that is malformed a part of the content, which goes on with the content before it.
     fn give_up(&mut self, range: Range<usize>) {
         let Some(at) = self.template.implicit else {
             self.leftover.push_str(&self.text[range.clone()]);
             self.part(None, range);
             return;
         };
-        let mut start = range.start;
         let repeats = self.template.fields[at].repeats;
-        if let Some(before) = self.last[at].take_if(|last| !repeats && last.end == start) {
-            start = before.start;
-            self.parts.pop();
-        }
-        self.region = Region { field: Some(at), is_open: true, start, body: start, captures: Dict::default() };
+        let before = self.last[at].take_if(|(last, _)| !repeats && last.end == range.start);
+        let whole = before.map_or(range.start, |(before, _)| before.start);
+        self.region = Region::of_text(Some(at), range.start, whole);
         self.event("region_open", at);
         self.chunk(at, range);
     }
@@ -331,7 +348,7 @@ impl ResponseParser {
         self.events.extend_from_slice(b",\"value\":");
         value.write(&mut self.events);
         self.events.push(b'}');
-        let last = self.last[at].replace(body);
+        let last = self.last[at].replace((region.whole..body.end, region.whole < body.start));
         match (self.message.get_mut(&field.name), &field.join) {
             (Some(Value::Text(before)), Some(join)) => {
                 before.push_str(join);
@@ -339,7 +356,7 @@ impl ResponseParser {
             }
             (Some(Value::List(values)), None) if field.repeats => values.push(value),
             (before, join) => {
-                if let (Some(before), Some(last)) = (before, last)
+                if let (Some(before), Some((last, _))) = (before, last)
                     && !before.is_empty()
                 {
                     self.malformed.push(Malformation { reason: "overwritten", range: last });

@@ -197,14 +197,16 @@ fn read_content(name: &str, arguments: &Object<'_>, place: &Place) -> Result<Con
             or_text: arguments.flag("allow_non_json", false)?.then_some(strip),
         },
         "x-json-sequence" => Content::JsonSequence(read_dialect(arguments)?),
-        "xml-inline" => {
+        "xml-inline" | "x-xml-inline" => {
             let place = arguments.place.key("tag_pattern");
             let Some(tag) = arguments.pattern("tag_pattern")? else { return place.wrong("is needed") };
             if !tag.names().any(|name| name == "key") {
                 return place.wrong("has no group named key");
             }
             let merge = arguments.flag("merge_duplicates", false)?;
-            Content::XmlInline { tag: Box::new(tag), value: read_value_parser(arguments)?, merge }
+            let json = Content::Json { dialect: Dialect::default(), or_text: Some(false) };
+            let json = name.starts_with("x-").then(|| Box::new(json));
+            Content::XmlInline { tag: Box::new(tag), value: read_value_parser(arguments)?, merge, json }
         }
         "kv-lines" => {
             let separator = |key, default| match arguments.text(key)?.unwrap_or(default) {
@@ -219,7 +221,7 @@ fn read_content(name: &str, arguments: &Object<'_>, place: &Place) -> Result<Con
         _ => {
             return place.wrong(&format!(
                 "{name:?} is not known; there are text, int, float, bool, json, xml-inline, kv-lines, \
-                 python-call-list, x-python-calls and x-json-sequence"
+                 python-call-list, x-xml-inline, x-python-calls and x-json-sequence"
             ));
         }
     })

@@ -13,6 +13,7 @@ pub mod from_utf32;
 pub mod load;
 pub mod normalizers;
 pub mod paths;
+pub mod responses;
 pub mod sentencepiece;
 pub mod templates;
 
