@@ -7,8 +7,9 @@ from typing import NamedTuple
 from service.schemas.decoding import DecodeRequest
 from service.schemas.fields import Id, Object, Span
 from service.schemas.narrowing import either, list_of, narrow
+from service.schemas.offsets import OffsetsRequest
 from service.schemas.packing import PackRequest
-from service.schemas.requests import CountRequest, EncodeRequest, OffsetsRequest, RenderRequest
+from service.schemas.requests import CountRequest, EncodeRequest, RenderRequest
 
 
 class Requests(NamedTuple):

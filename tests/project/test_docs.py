@@ -21,7 +21,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, requests, training
+from service.schemas import comparing, decoding, encode_jobs, offsets, requests, training
 from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
@@ -178,7 +178,7 @@ def test_every_route_is_documented() -> None:
     [
         ("POST /encode", requests.EncodeRequest),
         ("POST /decode", decoding.DecodeRequest),
-        ("POST /offsets", requests.OffsetsRequest),
+        ("POST /offsets", offsets.OffsetsRequest),
         ("POST /count", requests.CountRequest),
         ("POST /render", requests.RenderRequest),
         ("POST /compare", comparing.CompareRequest),

@@ -29,7 +29,7 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
-from service.schemas import decoding, parts, requests
+from service.schemas import decoding, offsets, parts, requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -139,7 +139,7 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "
         (calls.ChatOptions, requests.RenderRequest, CHAT),
         (calls.CountChatOptions, requests.CountRequest, {*CHAT, "text_pair", "add_special_tokens"}),
         (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
-        (calls.OffsetsOptions, requests.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
+        (calls.OffsetsOptions, offsets.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
         (calls.StreamOptions, decoding.DecodeRequest, {"ids"}),
     ],
 )
