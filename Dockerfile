@@ -26,7 +26,7 @@ RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels 
 # ---- run: no compiler, no root
 FROM ${PYTHON}
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels tokd
+    pip install --no-cache-dir --no-index --find-links /wheels 'tokd[jobs]'
 RUN useradd --system --no-create-home --uid 10001 tokd
 WORKDIR /srv
 # Under a umask of 077 a clone is readable by its owner alone.

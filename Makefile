@@ -13,6 +13,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 CARGO = cargo
 MANIFEST := --manifest-path $(KERNEL)/Cargo.toml
 PYTEST := $(BIN)/pytest --numprocesses 3 --dist worksteal
+HAS_RUST = command -v $(CARGO) >/dev/null
+REQUIRE_RUST = $(HAS_RUST) || { echo "tokd needs a Rust toolchain, 1.95 or newer: https://rustup.rs" >&2; exit 1; }
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help
@@ -58,15 +60,19 @@ bench: .venv/installed ## measure against the public peers, the short way
 	@$(BIN)/python -m benchmarks encode --short
 
 .PHONY: wheel
-wheel: .venv/installed ## build a wheel into dist/ for every Python from 3.11 on, with artifacts/base in it
+wheel: .venv/maturin ## build a wheel into dist/ for every Python from 3.11 on, with artifacts/base in it
 	@$(BIN)/maturin build --quiet --out dist
+
+.PHONY: sdist
+sdist: .venv/maturin ## build the source distribution into dist/
+	@$(BIN)/maturin sdist --out dist
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade pyproject.toml
 
 .PHONY: lock
 lock: ## pin the newest Python packages that pyproject.toml allows, by hash; needs uv
-	@$(LOCK) --extra build --output-file .ci/image.lock
-	@$(LOCK) --extra build --extra test --extra tools --output-file .ci/tests.lock
+	@$(LOCK) --extra build --extra jobs --output-file .ci/image.lock
+	@$(LOCK) --extra build --extra jobs --extra test --extra tools --output-file .ci/tests.lock
 
 .PHONY: clean
 clean: ## remove everything that set-up and tests made
@@ -85,17 +91,29 @@ clean: ## remove everything that set-up and tests made
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-# What serving needs. The kernel compiles while the other packages are fetched; only maturin has to be there before.
-.venv/serving: .venv/created pyproject.toml .ci/image.lock $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
-	@command -v $(CARGO) >/dev/null || { echo "tokd needs a Rust toolchain, 1.95 or newer: https://rustup.rs" >&2; exit 1; }
-	@echo "installing tokd into .venv (the kernel compiles for about a minute the first time)"
+# What builds the kernel's package.
+.venv/maturin: .venv/created .ci/image.lock
 	@$(PIP) --require-hashes --requirement <(sed -n '/^maturin==/,/[^\\]$$/p' .ci/image.lock)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-deps --no-build-isolation --editable . & kernel=$$!; \
-	    $(PIP) --require-hashes --requirement .ci/image.lock; wait $$kernel
 	@touch $@
+
+# What serving needs. The kernel compiles while the other packages are fetched. Where no Rust is, a wheel in dist/ has the
+# kernel, until there is Rust; or else pip lets maturin fetch a toolchain with rustup.
+.venv/serving: .venv/maturin pyproject.toml .ci/image.lock $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(shell find $(KERNEL)/src -name '*.rs')
+	@if $(HAS_RUST); then \
+	    echo "installing tokd into .venv (the kernel compiles for about a minute the first time)"; tokd='--no-build-isolation --editable .'; \
+	elif compgen -G 'dist/tokd-*.whl' >/dev/null; then \
+	    echo "installing the wheel of dist/ into .venv, for there is no Rust toolchain"; tokd='--no-index --find-links dist tokd'; \
+	else \
+	    echo "installing tokd into .venv (there is no Rust toolchain: one is fetched, and the kernel compiles)"; tokd='--editable .'; \
+	fi; \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-deps $$tokd & kernel=$$!; \
+	$(PIP) --require-hashes --requirement .ci/image.lock; \
+	wait $$kernel || { $(REQUIRE_RUST); exit 1; }; \
+	[[ $$tokd == *dist* ]] || touch $@
 
 # What tests and checks need besides.
 .venv/installed: .venv/serving .ci/tests.lock
+	@$(REQUIRE_RUST)
 	@echo "installing what the tests need"
 	@$(PIP) --require-hashes --requirement .ci/tests.lock
 	@touch $@

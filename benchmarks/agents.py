@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from benchmarks import agents_worker, chat_worker, engines, load, machine, peers, report, servers
+from benchmarks import agents_worker, chat_worker, engines, load, peers, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.process import require
 from benchmarks.worker import digest
@@ -180,6 +180,5 @@ def main(*, short: bool) -> int:
         if servers.VLLM_PYTHON in os.environ:
             engine = stack.enter_context(engines.vllm(directory / templates[0]))
         results = {template: measure(directory, template, turns, engine) for template in templates}
-    document = {"machine": machine.describe(), "turns": turns, "results": results}
-    report.tell("agents", document, table(document), short=short, draw=lambda: draw(document))
+    report.tell("agents", table, short=short, draw=draw, turns=turns, results=results)
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import load, machine, report, servers
+from benchmarks import load, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.train import write_mixed
 
@@ -78,16 +78,14 @@ def succeed(client: httpx.Client, name: str) -> None:
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     results = document["results"]
-    lines = [
+    heading = (
         f"Latency in ms of `/encode` with {CHARACTERS} characters at {load.STEADY_PER_SECOND} requests a second over"
         f" {load.STEADY_CONNECTIONS} connections, beside a job that trains {VOCAB_SIZE:,} tokens on"
         f" {document['megabytes']} MB, and without one;"
-        f" server, job and load on {report.on(document)}.",
-        "",
-        *load.table("", results),
-    ]
+        f" server, job and load on {report.on(document)}."
+    )
     ratios = [f"{results['beside a job'][key] / results['without'][key]:.2f}" for key in load.PERCENTS]
-    return "\n".join([*lines, report.row(["**times as long**", "", *ratios])])
+    return report.page(heading, [*load.table("", results), report.row(["**times as long**", "", *ratios])])
 
 
 def main(*, short: bool) -> int:
@@ -109,6 +107,5 @@ def main(*, short: bool) -> int:
                 busy = stretch(server.port, bodies, 0, corpus / "mixed.txt", number, found["beside a job"])
                 stretch(server.port, bodies, min(busy, 30), None, number, found["without"])
     results = {name: load.percentiles(times) for name, times in found.items()}
-    document = {"machine": machine.describe(), "megabytes": megabytes, "rounds": rounds, "results": results}
-    report.tell("beside", document, table(document), short=short)
+    report.tell("beside", table, short=short, megabytes=megabytes, rounds=rounds, results=results)
     return int(results["beside a job"]["p99"] > GOAL * results["without"]["p99"])

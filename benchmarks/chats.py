@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import beside, chat_worker, load, machine, peers, report, servers, serving
+from benchmarks import beside, chat_worker, load, peers, report, servers, serving
 from benchmarks.corpora import data_dir
 from benchmarks.process import require
 from benchmarks.servers import Server
@@ -157,13 +157,12 @@ def measure_beside(directory: Path, small: Path, rounds: int, seconds: int, mega
 
 def beside_table(results: dict[str, Any]) -> list[str]:
     """Write the result as lines of Markdown."""
-    return [
+    heading = (
         f"Latency in ms of `/encode` with a chat of seven messages, {load.STEADY_PER_SECOND} a second over"
         f" {load.STEADY_CONNECTIONS} connections from a process of its own, beside other work; server and load on all"
-        " cores:",
-        "",
-        *load.table("beside", results),
-    ]
+        " cores:"
+    )
+    return [heading, "", *load.table("beside", results)]
 
 
 def reaches_goal(results: dict[str, Any]) -> bool:
@@ -232,13 +231,14 @@ def main(*, short: bool) -> int:
     with tempfile.TemporaryDirectory() as name:
         small = load.write_bodies(Path(name) / "small.jsonl", ({"messages": each} for each in chats("7 messages")))
         late = measure_beside(Path(name), small, 1 if short else 2, 5 if short else 20, 20 if short else 200)
-    document = {
-        "machine": machine.describe(),
-        "library": found,
-        "http": http,
-        "beside": late,
-        "rounds": 1 if short else 3,
-        "generator": f"{load.CONNECTIONS} connections from {load.generator()}",
-    }
-    report.tell("chats", document, table(document), short=short)
+    report.tell(
+        "chats",
+        table,
+        short=short,
+        library=found,
+        http=http,
+        beside=late,
+        rounds=1 if short else 3,
+        generator=f"{load.CONNECTIONS} connections from {load.generator()}",
+    )
     return int(not (any(one["equal"] for one in found["templates"].values()) and reaches_goal(late)))

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, report, training_worker
+from benchmarks import report, training_worker
 from benchmarks.train import mixed
 
 SIZE = 32_000
@@ -81,20 +81,19 @@ def measure(corpus: Path, workers: tuple[int, ...], rounds: int) -> dict[str, di
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    lines = [
+    heading = (
         f"Byte-level BPE of {SIZE:,} tokens; Ray {document['ray']}, whose cluster is there; "
         f"{report.on(document)}. Seconds: the fastest of {document['rounds']} runs in turn, each in a"
         " fresh process; all counts and tokenizers have the same bytes. Peak MB is the driver's."
-        " 2 GB are the documents of 200 MB in ten orders.",
-        "",
-    ]
+        " 2 GB are the documents of 200 MB in ten orders."
+    )
     phases = ("connecting", "counting", "merging")
     rows = [
         [corpus, name, *(f"{line[phase]:.1f}" for phase in phases), f"{seconds(line):.1f}", f"{line['peak']:.0f}"]
         for corpus, cells in document["results"].items()
         for name, line in cells.items()
     ]
-    return "\n".join([*lines, *report.table(["corpus", "run", *phases, "whole", "peak MB"], rows)])
+    return report.page(heading, report.table(["corpus", "run", *phases, "whole", "peak MB"], rows))
 
 
 def main(*, short: bool) -> int:
@@ -112,11 +111,6 @@ def main(*, short: bool) -> int:
             for copy in range(1, COPIES):
                 write(corpus, copy, lines)
             results["2 GB"] = measure(corpus, (CORES,), 2)
-    document = {
-        "machine": machine.describe(),
-        "ray": metadata.version("ray"),
-        "rounds": 1 if short else 2,
-        "results": results,
-    }
-    report.tell("cluster", document, table(document), short=short)
+    rounds = 1 if short else 2
+    report.tell("cluster", table, short=short, ray=metadata.version("ray"), rounds=rounds, results=results)
     return 0

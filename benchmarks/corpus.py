@@ -21,12 +21,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
-from benchmarks import machine, peers, process, report
+from benchmarks import peers, process, report
 from benchmarks.corpora import data_dir
 from benchmarks.process import ROOT
 from tokenizer_core import Tokenizer
+from tokenizer_core.zstd import zstd
 
 END_OF_TEXT = 50256
 PEERS = {
@@ -65,8 +64,8 @@ def sources(folder: Path, megabytes: int) -> dict[str, Path]:
     for shard in sorted((data_dir() / "corpora" / "mixed").glob("*.jsonl.zst")):
         shutil.copy(shard, found["jsonl.zst"])
         plain = found["jsonl"] / shard.name.removesuffix(".zst")
-        with shard.open("rb") as packed, plain.open("wb") as file:
-            zstandard.ZstdDecompressor().copy_stream(packed, file)
+        with zstd.open(shard) as packed, plain.open("wb") as file:
+            shutil.copyfileobj(packed, file)
         size += plain.stat().st_size
         if size >= megabytes * 1_000_000:
             break
@@ -131,13 +130,12 @@ def measured(contender: str, source: Path, artifact: Path, workers: int) -> dict
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    lines = [
+    heading = (
         f"{document['bytes'] / 1e6:.0f} MB of JSON lines into files of tokens with GPT-2's vocabulary, whole processes,"
         f" median of {document['rounds']}, of the slower peers one; large is {LARGE} times as much;"
         f" {report.on(document)}. Memory is the sum of"
-        " the peaks of all processes.",
-        "",
-    ]
+        " the peaks of all processes."
+    )
     rows = []
     for one in document["results"]:
         times = one["wall"] / one["of_tokd"]
@@ -145,7 +143,7 @@ def table(document: dict[str, Any]) -> str:
         faster = "" if times == 1 else f"{times:.1f} times as fast"
         rows.append([one["source"], one["program"], str(one["workers"]), *cells, f"{one['megabytes']:.0f}", faster])
     head = ["source", "program", "workers", "MB/s", "wall s", "processor s", "MB", "tokd is"]
-    return "\n".join([*lines, *report.table(head, rows)])
+    return report.page(heading, report.table(head, rows))
 
 
 def cases_of(short: bool) -> list[tuple[str, str, int]]:
@@ -213,8 +211,7 @@ def main(*, short: bool) -> int:
         }
         for source, contender, workers in cases
     ]
-    document = {"machine": machine.describe(), "bytes": size, "rounds": rounds, "results": results}
-    report.tell("corpus", document, table(document), short=short)
+    report.tell("corpus", table, short=short, bytes=size, rounds=rounds, results=results)
     most = max(one["megabytes"] for case, one in medians.items() if "tokd" in case[1])
     two, one = (medians["jsonl", "tokd-llmc", workers]["wall"] for workers in (2, 1))
     missed = {

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, report, training_worker
+from benchmarks import report, training_worker
 from benchmarks.made_counts import write_counts
 
 EQUAL = (200_000, (1 << 20, 4 << 20, 64 << 20))
@@ -61,7 +61,7 @@ def table(document: dict[str, Any]) -> str:
     )
     rows = ([name, f"{seconds:.0f}", f"{peak:,.0f}"] for name, seconds, peak in document["phases"])
     told = f"{document['kept']:,} pieces were kept, and {document['merges']:,} merges made."
-    return "\n".join([heading, "", *report.table(["phase", "seconds", "peak MB"], rows), "", told])
+    return report.page(heading, report.table(["phase", "seconds", "peak MB"], rows), told)
 
 
 def main(*, short: bool) -> int:
@@ -73,6 +73,5 @@ def main(*, short: bool) -> int:
         corpus = directory / "corpus"
         corpus.mkdir()
         write_counts(corpus, size.pieces, size.files)
-        document = {"machine": machine.describe(), "size": asdict(size)} | run(size, corpus)
-    report.tell("counting", document, table(document), short=short)
+        report.tell("counting", table, short=short, size=asdict(size), **run(size, corpus))
     return 0

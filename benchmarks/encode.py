@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, encode_tables, machine, peers, process, report
+from benchmarks import corpora, encode_tables, peers, process, report
 from benchmarks.corpora import LANGUAGES, VOCABULARIES, WHOLE_BYTES, data_dir
 from benchmarks.openers import CONTENDERS, OPENINGS, Files, open_published
 
@@ -182,15 +182,17 @@ def main(*, short: bool, texts: Sequence[Path] = ()) -> int:
     peers.prepare()
     vocabularies = ("cl100k_base",) if short else VOCABULARIES
     run = Run(convert(vocabularies), paths, rounds=SHORT_ROUNDS if short else ROUNDS)
-    document: dict[str, Any] = {"machine": machine.describe(), "rounds": run.rounds, "opening": {}, "results": {}}
+    opening: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for vocabulary in vocabularies:
         print(f"opening {vocabulary}", file=sys.stderr)
-        document["opening"][vocabulary] = run.open_all(vocabulary)
+        opening[vocabulary] = run.open_all(vocabulary)
         cells = run.measure(vocabulary)
-        document["results"][vocabulary] = {text: judge(by_name) for text, by_name in cells.items()}
-    document |= {"versions": run.versions, "failures": run.failures}
-    is_part, text = short or bool(texts), encode_tables.markdown(document)
-    report.tell("encode", document, text, short=is_part, draw=lambda: encode_tables.draw(document))
+        results[vocabulary] = {text: judge(by_name) for text, by_name in cells.items()}
+    is_part = short or bool(texts)
+    measured: dict[str, Any] = {"rounds": run.rounds, "opening": opening, "results": results}
+    measured |= {"versions": run.versions, "failures": run.failures}
+    document = report.tell("encode", encode_tables.markdown, short=is_part, draw=encode_tables.draw, **measured)
     if not is_part:
         report.show("encode", encode_tables.compact(document))
     return int(not proven(document))

@@ -10,7 +10,7 @@ import statistics
 import sys
 from typing import Any
 
-from benchmarks import machine, peers, process, report
+from benchmarks import peers, process, report
 from benchmarks.corpora import LANGUAGES, data_dir
 from benchmarks.family_worker import FAMILIES
 
@@ -82,7 +82,13 @@ def table(family: str, by_text: dict[str, dict[str, dict[str, Any]]]) -> str:
         rows.append([name, *shown])
     ratios = [ratio(cells, regime) for cells in by_text.values() for regime in REGIMES]
     rows.append(["tokd / best peer", *("" if one is None else f"{one:.1f}" for one in ratios)])
-    return "\n".join([f"## {family}", "", *report.table(["MB/s", *heads], rows)])
+    return report.page(f"## {family}", report.table(["MB/s", *heads], rows))
+
+
+def tables(document: dict[str, Any]) -> str:
+    """Write the tables of all families, and who is left out."""
+    written = [table(family, by_text) for family, by_text in document["results"].items()]
+    return "\n\n".join(written) + "".join(f"\n{name} is left out: {why}" for name, why in document["failures"].items())
 
 
 def main(*, short: bool) -> int:
@@ -96,9 +102,6 @@ def main(*, short: bool) -> int:
         for text in texts:
             print(f"measuring {family} on {LANGUAGES[text]}", file=sys.stderr)
             results[family][text] = measure(family, text, SHORT_ROUNDS if short else ROUNDS, failures)
-    document = {"machine": machine.describe(), "results": results, "failures": failures}
-    text = "\n\n".join(table(family, by_text) for family, by_text in results.items())
-    left_out = "".join(f"\n{name} is left out: {why}" for name, why in failures.items())
-    report.tell("families", document, text + left_out, short=short)
+    report.tell("families", tables, short=short, results=results, failures=failures)
     ours = [by_text.get(report.OURS, {}) for texts in results.values() for by_text in texts.values()]
     return int(any(not cell or cell.get("unequal") for cell in ours))

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import zstandard
 
-from benchmarks import format_peer, machine, peers, process, report
+from benchmarks import format_peer, peers, process, report
 from benchmarks.corpora import data_dir
 from tokenizer_core import LayoutName, Tokenizer, encode_corpus
 from tokenizer_core.token_files.layouts import LAYOUTS
+from tokenizer_core.zstd import zstd
 
 DOCUMENTS = 1500
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}"
@@ -41,8 +41,8 @@ WITHOUT_PEER = {".mask"}
 def corpus(folder: Path) -> dict[str, Path]:
     """Write documents, and chats of pairs of them."""
     shard = min((data_dir() / "corpora" / "mixed").glob("*.jsonl.zst"))
-    with shard.open("rb") as file:
-        data = zstandard.ZstdDecompressor().stream_reader(file).read()
+    with zstd.open(shard) as file:
+        data = file.read()
     lines = data.split(b"\n")[:DOCUMENTS]
     texts = [json.loads(line)["text"][:2000] or "-" for line in lines]
     chats = [
@@ -105,7 +105,7 @@ def verdicts(layout: LayoutName, what: str, folder: Path, source: Path, tokenize
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     head = ["format", "of", "peer", "files beside its writer's", "tokens through its reader"]
-    return "\n".join(report.table(head, (one.values() for one in document["results"])))
+    return report.page(report.table(head, (one.values() for one in document["results"])))
 
 
 def main(*, short: bool) -> int:
@@ -119,8 +119,7 @@ def main(*, short: bool) -> int:
         results = [
             verdicts(layout, what, folder, source, tokenizer) for layout in PEERS for what, source in sources.items()
         ]
-    document = {"machine": machine.describe(), "results": results}
-    report.tell("formats", document, table(document), short=short)
+    report.tell("formats", table, short=short, results=results)
     return int(
         any(one["written"] not in ("equal", "no writer of its own") or one["read"] != "equal" for one in results)
     )

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import load, machine, report, servers
+from benchmarks import load, report, servers
 from service.reports import chart
 
 STRETCHES = 10
@@ -53,11 +53,12 @@ def table(document: dict[str, Any]) -> str:
         f" of a million at once a stretch; {on['cpu']}, Python {on['python']}."
     )
     head = ["requests", *(f"{count:,}" for count, _ in points)]
-    return "\n".join([heading, "", *report.table(head, [["MB", *(f"{megabytes:.0f}" for _, megabytes in points)]])])
+    return report.page(heading, report.table(head, [["MB", *(f"{megabytes:.0f}" for _, megabytes in points)]]))
 
 
-def draw(points: list[tuple[int, float]]) -> str:
+def draw(document: dict[str, Any]) -> str:
     """Draw the memory."""
+    points = document["points"]
     across = chart.Axis.over("requests", [count for count, _ in points])
     up = chart.Axis.over("resident MB", [megabytes for _, megabytes in points])
     return chart.lines("Memory after distinct requests", across, up, {"": points})
@@ -76,7 +77,6 @@ def main(*, short: bool) -> int:
                 send(rng, server.port, [200] * small + [100_000] * large, CONNECTIONS)
                 send(rng, server.port, [1_000_000] * AT_ONCE, AT_ONCE)
                 points.append(((number + 1) * (small + large + AT_ONCE), server.resident()))
-    document = {"machine": machine.describe(), "small": small, "large": large, "points": points}
-    report.tell("memory", document, table(document), short=short, draw=lambda: draw(points))
+    report.tell("memory", table, short=short, draw=draw, small=small, large=large, points=points)
     halfway, last = points[STRETCHES // 2][1], points[-1][1]
     return int(not short and last > 1.1 * halfway)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, peers, report
+from benchmarks import peers, report
 from benchmarks.corpora import data_dir
 from benchmarks.model_trainers import MODELS
 from benchmarks.train import fastest, mixed, run
@@ -108,8 +108,7 @@ def main(*, short: bool) -> int:
                 print(f"training {model} on {corpus}", file=sys.stderr)
                 cells = measure(folder, model, corpus, 1 if corpus in ONCE else rounds)
                 results[f"{model}: {corpus}, {SIZES[corpus]:,}"] = cells
-    document = {"machine": machine.describe(), "rounds": rounds, "results": results}
-    report.tell("models", document, table(document), short=short)
+    report.tell("models", table, short=short, rounds=rounds, results=results)
     return int(any(map(is_worse, results.values())))
 
 

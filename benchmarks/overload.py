@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import chat_worker, load, machine, report, servers
+from benchmarks import chat_worker, load, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.load import Client, percentile
 
@@ -121,14 +121,11 @@ def table(document: dict[str, Any]) -> str:
         ["large request that was taken, p99 in ms", f"{figures['large_p99_ms']:,.0f}"],
         ["resident MB at most, first and second half", " and ".join(f"{one:.0f}" for one in figures["resident"])],
     ]
-    return "\n".join(
-        [
-            f"One server process with {servers.VOCABULARY} that is sent {FOLD} times what it can do for"
-            f" {document['seconds']} seconds: {LARGE}; beside them {SMALL_PER_SECOND}"
-            f" small requests a second. Server and client on {on['cores']} cores of {on['cpu']}.",
-            "",
-            *report.table(["", ""], rows),
-        ]
+    return report.page(
+        f"One server process with {servers.VOCABULARY} that is sent {FOLD} times what it can do for"
+        f" {document['seconds']} seconds: {LARGE}; beside them {SMALL_PER_SECOND}"
+        f" small requests a second. Server and client on {on['cores']} cores of {on['cpu']}.",
+        report.table(["", ""], rows),
     )
 
 
@@ -143,8 +140,7 @@ def main(*, short: bool) -> int:
         artifact = servers.make_artifact(Path(name), template=TEMPLATE)
         with servers.running("tokd", artifact, None, ("--worker", "false")) as server:
             figures = summary(overload(server, Path(name), seconds))
-    document = {"machine": machine.describe(), "seconds": seconds, "figures": figures}
-    report.tell("overload", document, table(document), short=short)
+    report.tell("overload", table, short=short, seconds=seconds, figures=figures)
     for what in wrong(figures):
         print(what, file=sys.stderr)
     return int(bool(wrong(figures)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import machine, peers, process, report
+from benchmarks import peers, process, report
 from tokenizer_core import Packs, TokenRows, plan_packs
 
 LENGTHS = (4096, 8192)
@@ -78,14 +78,13 @@ def theirs(sizes: npt.NDArray[np.int64], length: int, folder: Path) -> dict[str,
 
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
-    lines = [
+    heading = (
         f"Rows of log-normal length (median {MEDIAN} tokens) into packs, best-fit decreasing; the best of"
-        f" {document['rounds']}, of TRL one; {report.on(document)}.",
-        "",
-    ]
+        f" {document['rounds']}, of TRL one; {report.on(document)}."
+    )
     shown = {"length": ",", "rows": ",", "program": "", "seconds": ".3f", "packs": ",", "full": ".3%"}
     rows = ([format(one[name], how) for name, how in shown.items()] for one in document["results"])
-    return "\n".join([*lines, *report.table(list(shown), rows)])
+    return report.page(heading, report.table(list(shown), rows))
 
 
 def main(*, short: bool) -> int:
@@ -98,7 +97,6 @@ def main(*, short: bool) -> int:
             sizes = rows_of(count, length)
             print(f"{count} rows, packs of {length}", file=sys.stderr)
             results += [*ours(sizes, length, rounds), theirs(sizes, length, Path(name))]
-    document = {"machine": machine.describe(), "rounds": rounds, "results": results}
-    report.tell("packing", document, table(document), short=short)
+    report.tell("packing", table, short=short, rounds=rounds, results=results)
     plans = [one for one in results if one["program"] == "tokd, the plan"]
     return int(not short and any(one["seconds"] > GOAL_SECONDS or one["full"] < GOAL_FULL for one in plans))

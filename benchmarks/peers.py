@@ -15,7 +15,7 @@ PEERS = ROOT / "benchmarks" / ".peers"
 PYTHON = PEERS / "bin" / "python"
 SERVERS = ("smg",)
 CHATS = ("jinja2", "transformers")
-NEEDED = ("cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
+NEEDED = ("backports.zstd", "cachetools", "numpy", "regex", "tiktoken", "tokenizers", "zstandard")
 
 
 WRITERS = {

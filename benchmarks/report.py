@@ -34,16 +34,27 @@ def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     return [row(head), row(["---"] * len(head)), *map(row, rows)]
 
 
+def page(*blocks: str | list[str]) -> str:
+    """Write paragraphs, and tables as their lines."""
+    return "\n\n".join(block if isinstance(block, str) else "\n".join(block) for block in blocks)
+
+
 def on(document: dict[str, Any]) -> str:
     """Name the machine of a result."""
     return "{cores} cores of {cpu}, Python {python}".format(**document["machine"])
 
 
-def tell(name: str, document: dict[str, Any], text: str, *, short: bool, draw: Callable[[], str] | None = None) -> None:
-    """Print a result; keep it, if it is of the whole benchmark."""
+Draw = Callable[[dict[str, Any]], str]
+
+
+def tell(name: str, table: Draw, *, short: bool, draw: Draw | None = None, **measured: Any) -> dict[str, Any]:
+    """Print a result of this machine, and keep it if it is of the whole benchmark; return it."""
+    document = {"machine": machine.describe(), **measured}
+    text = table(document)
     if not short:
-        write(name, document, text, draw and draw())
+        write(name, document, text, draw and draw(document))
     print(text)
+    return document
 
 
 def write(name: str, document: dict[str, Any], text: str, drawn: str | None = None) -> None:

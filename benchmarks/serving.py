@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from benchmarks import load, machine, peers, report, servers
+from benchmarks import load, peers, report, servers
 from benchmarks.corpora import data_dir
 from benchmarks.servers import VOCABULARY, Server
 from service.reports import chart
@@ -136,13 +136,12 @@ def measure_beside_large(server: Server, directory: Path, seconds: int) -> dict[
 def table(document: dict[str, Any]) -> str:
     """Write the result as Markdown."""
     on, results, names = document["machine"], document["results"], document["names"]
-    lines = [
+    heading = (
         f"Requests per second (p50 / p99 in ms; processor time of a request), {VOCABULARY},"
         f" {BODIES} distinct English texts in turn ({LARGE_BODIES} of 1 MB), {load.CONNECTIONS} connections from"
         f" {document['generator']}; one worker on one core of {on['cpu']}, the load on another; medians of"
-        f" {document['rounds']} rounds in turn; Python {on['python']}. Resident MB after all of it.",
-        "",
-    ]
+        f" {document['rounds']} rounds in turn; Python {on['python']}. Resident MB after all of it."
+    )
     rows = [
         [name, *(shown(cells[server]) for cells in results.values()), f"{document['resident'][server]:.0f}"]
         for server, name in names.items()
@@ -153,15 +152,14 @@ def table(document: dict[str, Any]) -> str:
         if server != "tokd"
     ]
     beside = document["beside_large"]
-    return "\n".join(
-        [
-            *lines,
-            *report.table(["", *results, "MB"], rows),
-            "",
+    return report.page(
+        heading,
+        report.table(["", *results, "MB"], rows),
+        (
             f"`/encode` of 200 characters while {LOOPERS} clients loop documents of 10 MB ({beside['documents']} were"
             f" answered), server and clients on {on['cores']} cores: p50 {beside['p50_ms']:.1f} ms,"
-            f" p99 {beside['p99_ms']:.1f} ms.",
-        ]
+            f" p99 {beside['p99_ms']:.1f} ms."
+        ),
     )
 
 
@@ -209,15 +207,17 @@ def main(*, short: bool) -> int:
             resident = {name: server.resident() for name, server in running.items()}
         with servers.running("tokd", artifact, None) as server:
             beside_large = measure_beside_large(server, directory, 5 if short else 20)
-    document = {
-        "machine": machine.describe(),
-        "versions": {package: metadata.version(package) for package in ("fastapi", "pydantic", "tiktoken", "uvicorn")},
-        "names": {name: one.shown() for name, one in kinds.items()},
-        "generator": load.generator(),
-        "rounds": rounds,
-        "results": results,
-        "resident": resident,
-        "beside_large": beside_large,
-    }
-    report.tell("http", document, table(document), short=short, draw=lambda: draw(document))
+    report.tell(
+        "http",
+        table,
+        short=short,
+        draw=draw,
+        versions={package: metadata.version(package) for package in ("fastapi", "pydantic", "tiktoken", "uvicorn")},
+        names={name: one.shown() for name, one in kinds.items()},
+        generator=load.generator(),
+        rounds=rounds,
+        results=results,
+        resident=resident,
+        beside_large=beside_large,
+    )
     return 0

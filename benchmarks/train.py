@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import sys
@@ -11,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
-from benchmarks import machine, peers, report
+from benchmarks import peers, report
 from benchmarks.corpora import data_dir
 from benchmarks.process import Failed, ask
 from benchmarks.trainers import SEPARATOR, TRAINERS
 from service.reports import chart
+from tokenizer_core.zstd import zstd
 
 TRUTH = "tokenizers"
 TIME_LIMIT = 600
@@ -30,8 +28,7 @@ def mixed(limit: int) -> Iterator[str]:
     """Read the documents of the mixed corpus up to ``limit`` bytes."""
     size = 0
     for shard in sorted((data_dir() / "corpora" / "mixed").glob("*.jsonl.zst")):
-        with shard.open("rb") as packed:
-            lines = io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(packed), encoding="utf-8")
+        with zstd.open(shard, "rt", encoding="utf-8") as lines:
             for line in lines:
                 text = json.loads(line)["text"]
                 yield text
@@ -174,6 +171,5 @@ def main(*, short: bool) -> int:
             cells = measure(paths[corpus], vocab_size, rounds, limit)
             results[f"{corpus}, {vocab_size:,}"] = cells
             versions |= {trainer: line["version"] for trainer, line in cells.items() if "version" in line}
-    document = {"machine": machine.describe(), "versions": versions, "rounds": rounds, "results": results}
-    report.tell("train", document, table(document), short=short, draw=lambda: draw(document))
+    report.tell("train", table, short=short, draw=draw, versions=versions, rounds=rounds, results=results)
     return int(any("failure" in cells["tokd"] or cells["tokd"]["unequal"] for cells in results.values()))

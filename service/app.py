@@ -26,7 +26,7 @@ from service.errors import Dialect, Refusal, ServiceError, from_query, from_stat
 from service.hot_reload import HotReload
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.cors import open_to
-from service.jobs import JobStore
+from service.jobs import open_jobs
 from service.pipeline import Gate, KernelRoute, Pipeline
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
@@ -44,6 +44,7 @@ from service.routes import (
     jobs,
     offsets,
     pack,
+    parse,
     playground,
     render,
     tokenizer_changes,
@@ -52,6 +53,8 @@ from service.routes import (
 )
 from service.routes.compat import (
     anthropic,
+    derender_chat,
+    derender_completions,
     engine_probes,
     openai,
     render_chat,
@@ -83,6 +86,7 @@ _ROUTES = (
     pack,
     count,
     render,
+    parse,
     explain,
     compare,
     vllm,
@@ -93,6 +97,8 @@ _ROUTES = (
     render_completions,
     render_messages,
     render_responses,
+    derender_chat,
+    derender_completions,
     engine_probes,
     # Before the route whose path covers this one.
     check,
@@ -133,7 +139,7 @@ def create_app(settings: Settings | None = None) -> App:
             settings=settings,
             registry=registry,
             engines=engines,
-            jobs=JobStore.open(settings),
+            jobs=open_jobs(settings),
             limits=limits,
             metrics=metrics,
             requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
@@ -318,7 +324,8 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
     for task in tasks:
         task.cancel()
     app.server_state.limits.close()
-    app.server_state.jobs.close()
+    if app.server_state.jobs is not None:
+        app.server_state.jobs.close()
     if app.server_state.access_log is not None:
         app.server_state.access_log.close()
     if app.pipeline.spans is not None:

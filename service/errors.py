@@ -67,6 +67,7 @@ PROBLEMS: dict[str, Problem] = {
     "invalid_value": Problem(422, "a field has a value that it cannot have"),
     "job_finished": Problem(409, "the job has ended and cannot be cancelled"),
     "job_not_found": Problem(404, "there is no such job"),
+    "jobs_not_installed": Problem(501, "this server was installed without jobs"),
     "jobs_unavailable": Problem(503, "the store of training jobs cannot be reached"),
     "message_not_rendered": Problem(422, "the chat template writes nothing of a part of this chat"),
     "method_not_allowed": Problem(405, "this route has another method"),

@@ -30,8 +30,7 @@ from service.hot_reload import HotReload
 from service.http.bounds import END_SECONDS
 from service.http.connection import Connection
 from service.job_process.control import end_with_parent
-from service.jobs import JobStore
-from service.jobs.supervisor import supervised_worker
+from service.jobs import beside_worker, open_jobs
 from service.log_lines import configure_logging
 from service.registry.places import warn_of_old_settings
 from service.registry.registry import Registry
@@ -80,7 +79,7 @@ def run(settings: Settings, load: Callable[[], Settings] | None = None) -> None:
                 give_back_large()
                 app = _gc_frozen(create_app(settings))
                 _say_tokenizers(settings, app.server_state.registry)
-                with supervised_worker(settings):
+                with beside_worker(settings):
                     uvicorn.run(partial(_with_signals, app, read), factory=True, **options)
             else:
                 _run_workers(settings, options, read)
@@ -145,14 +144,15 @@ def _unix_socket(settings: Settings) -> Iterator[socket.socket | None]:
 def _run_workers(settings: Settings, options: dict[str, Any], load: Callable[[], Settings]) -> None:
     # Every process verifies what it is given for itself; this one does it first, so that an error is reported once.
     served = HotReload(CurrentState(), settings).open(settings)
-    JobStore.open(settings).close()
+    if (jobs := open_jobs(settings)) is not None:
+        jobs.close()
     Guard(settings.keys, lambda *_: None)
     _say_tokenizers(settings, served)
     os.environ.update(settings.environment())
     with _metrics_directory() as directory:
         os.environ[DIRECTORY_VARIABLE] = directory
         config = uvicorn.Config(f"{__name__}:create_worker", factory=True, workers=settings.workers, **options)
-        with supervised_worker(settings):
+        with beside_worker(settings):
             _Processes(config, load, Path(directory, _RELOADED)).run()
 
 

@@ -36,18 +36,19 @@ _MODE = re.compile(r"[0-7]{3}")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
+def _by_model(item: str, meaning: str) -> Any:
+    return setting((), meaning, item=item, separator=",")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a server is started with."""
 
-    settings_file: str | None = setting(
-        None,
-        "TOML file of settings, below variables and flags; SIGHUP reads it again",
-    )
+    settings_file: str | None = setting(None, "TOML file of settings, below variables and flags; SIGHUP reads it again")
     artifacts: tuple[str, ...] = setting(
         (BASE_ARTIFACT,),
-        "artifact directories to serve, in the variable separated as in `PATH`; the default is `artifacts/base` in the "
-        "working directory, or else the installed copy",
+        "artifact directories to serve; by default `artifacts/base` in the working directory, or else the installed "
+        "copy",
         item="PATH",
         separator=os.pathsep,
     )
@@ -56,90 +57,79 @@ class Settings:
     )
     tokenizers: str | None = setting(
         None,
-        "directory of the server's tokenizers: what is put there is served as it comes and goes, each a directory of "
-        "its own; `POST /tokenizers` and jobs write there. If not set, they write beside the first artifact. Servers "
-        "and workers on several hosts share it",
+        "directory of the server's tokenizers, each a directory of its own, served as they come and go; `POST "
+        "/tokenizers` and jobs write there, or beside the first artifact if not set. Servers and workers on several "
+        "hosts share it",
     )
     watch: str | None = setting(None, "until the next release, instead of `tokenizers`: directory that is only served")
     tokenizer_roots: tuple[str, ...] = setting(
         (),
-        "directories of the server below which `POST /tokenizers` may read, in the variable separated as in `PATH`",
+        "directories below which `POST /tokenizers` may read",
         item="PATH",
         separator=os.pathsep,
     )
     max_tokenizer_bytes: int = setting(
         256 << 20, "largest tokenizer that may be uploaded, packed and unpacked", least=1
     )
-    models: tuple[str, ...] = setting(
-        (),
-        "further names of tokenizers on every route, each as `model=tokenizer`; `*` in a name is any text, as in "
-        "`Qwen/*`; in the variable separated by commas",
-        item="MODEL=TOKENIZER",
-        separator=",",
+    models: tuple[str, ...] = _by_model(
+        "MODEL=TOKENIZER",
+        "further names of tokenizers on every route, each as `model=tokenizer`; `*` is any text, as in `Qwen/*`",
     )
-    render: tuple[str, ...] = setting(
-        (),
-        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` in a name "
-        "is any text; in the variable separated by commas",
-        item="MODEL=ENGINE",
-        separator=",",
+    render: tuple[str, ...] = _by_model(
+        "MODEL=ENGINE",
+        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` is any "
+        "text",
     )
-    literals: tuple[str, ...] = setting(
-        (),
-        "meaning of a special token's literal in the chats of routes that speak as an engine, each as `model=text` "
-        "(the default) or `model=engine`, where users can write control tokens, as they can in the engine",
-        item="MODEL=MEANING",
-        separator=",",
+    literals: tuple[str, ...] = _by_model(
+        "MODEL=MEANING",
+        "meaning of a special token's literal in chats of drop-in routes, each as `model=text` (the default) or "
+        "`model=engine`, where users can write control tokens, as in the engine",
     )
-    max_model_len: tuple[str, ...] = setting(
-        (),
-        "how many ids a model takes, as the engine's own flag says, each as `model=32768`; `*` in a name is any text; "
-        "without it what the artifact says; in the variable separated by commas",
-        item="MODEL=LENGTH",
-        separator=",",
+    parsing: tuple[str, ...] = _by_model(
+        "MODEL=FORM",
+        "what the derender routes make of an output, each as `model=message` (the default: what renders back), "
+        "`model=vllm` (with the white space around reasoning and content, as vLLM's parsers leave it) or `model=text`",
+    )
+    max_model_len: tuple[str, ...] = _by_model(
+        "MODEL=LENGTH",
+        "how many ids a model takes, each as `model=32768`; `*` is any text; without it what the artifact says",
     )
     chat_literals: str = setting(
         "text",
-        "default meaning of a special token's literal in the fields of a chat: `text`, `reject`, or `parse` with "
-        "`chat_parse`",
+        "default meaning of a special token's literal in a chat: `text`, `reject`, or `parse` with `chat_parse`",
         choices=("text", "reject", "parse"),
     )
     chat_parse: bool = setting(False, "allow control tokens from requests in chats, by `special_tokens: parse`")
     content_format: str = setting(
         "auto",
-        "form of message text for chat templates: `auto` as each template reads it, `string`, `parts`, or `sent`, "
-        "unchanged",
+        "form of message text for templates: `auto` as each reads it, `string`, `parts`, or `sent`, unchanged",
         choices=("auto", "string", "parts", "sent"),
     )
     uncountable: str = setting(
         "refuse",
-        "default of the counting routes of OpenAI and Anthropic for content that is not text: `refuse`, or `skip`, "
-        "which counts the rest and lists the skipped parts",
+        "content that is not text on the counting routes of OpenAI and Anthropic: `refuse`, or `skip`, which counts "
+        "the rest and lists it",
         choices=("refuse", "skip"),
     )
     host: str = setting("127.0.0.1", "address to listen on; `0.0.0.0` is every interface")
     port: int = setting(8000, "port to listen on; 0 takes a free one", least=0, most=65_535)
     allowed_hosts: tuple[str, ...] = setting(
         (),
-        "further names of a server without keys, beside its addresses, `localhost`, `host` and the machine's name, in "
-        "the variable separated by commas; `.example.com` is every name below it, `*` any name",
+        "further names of a server without keys; `.example.com` is every name below it, `*` any name",
         item="NAME",
         separator=",",
     )
-    root_path: str | None = setting(
-        None, "path of the server behind a proxy, such as `/tokd`; links in answers begin with it"
-    )
+    root_path: str | None = setting(None, "path of the server behind a proxy, such as `/tokd`")
     cors_origins: tuple[str, ...] = setting(
         (),
-        "sites whose pages may read answers in a browser, such as `https://app.example.com`, in the variable separated "
-        "by commas; `*` is every site",
+        "sites whose pages may read answers in a browser, such as `https://app.example.com`; `*` is every site",
         item="ORIGIN",
         separator=",",
     )
     trusted_proxies: tuple[str, ...] = setting(
         (),
         "addresses and networks of proxies whose `x-forwarded-for` names the caller in the access log, such as "
-        "`10.0.0.0/8`, in the variable separated by commas; `unix` is whoever connects to the unix socket",
+        "`10.0.0.0/8`; `unix` is whoever connects to the unix socket",
         item="ADDRESS",
         separator=",",
     )
@@ -151,14 +141,14 @@ class Settings:
     )
     drain_seconds: int = setting(
         0,
-        "time after SIGTERM in which `/readyz` is 503 and requests are answered still, on new connections too: as long "
-        "as a load balancer takes to notice",
+        "time after SIGTERM in which `/readyz` is 503 and requests are still answered: as long as a load balancer "
+        "takes to notice",
         most=3600,
     )
     uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port")
     uds_mode: str = setting("666", "permissions of that socket, in octal: who may connect")
     keys: str | None = setting(
-        None, "file of API keys; every request except health, metrics and documentation then needs a key"
+        None, "file of API keys; every request except health, metrics and documentation then needs one"
     )
     no_auth: bool = setting(False, "allow other hosts to reach the server without keys")
     workers: int = setting(1, "server processes", least=1, most=1024)
@@ -169,14 +159,14 @@ class Settings:
     max_body_bytes: int = setting(32 << 20, "largest request body; a larger one is answered 413 unread", least=1)
     max_held_bytes: int = setting(
         512 << 20,
-        "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory "
-        "of the encoder comes on top: see Limits in http.md",
+        "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory of the "
+        "encoder comes on top: see Limits in http.md",
         least=1,
     )
     max_work_bytes: int = setting(
         128 << 20,
-        "bytes of large requests under way in one process, each rendering in a thread as 1 MiB; beyond it 503 before "
-        "the body is read. A request alone is always taken",
+        "bytes of large requests under way in one process, each rendering in a thread as 1 MiB; beyond it 503 "
+        "unread. A request alone is always taken",
         least=1,
     )
     pack_bytes: int = setting(
@@ -194,7 +184,7 @@ class Settings:
     )
     segment_cache_bytes: int = setting(
         64 << 20,
-        "bytes of ids that each process keeps for the next turn of a chat, by text between added tokens; 0 for none",
+        "bytes of ids that each process keeps for the next turn of a chat; 0 for none",
         least=0,
         most=MAX_CACHE_BYTES,
     )
@@ -204,8 +194,7 @@ class Settings:
     body_seconds: int = setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
     check_uploads: bool = setting(
         False,
-        "let callers audit a `tokenizer.json` of their own with `POST /check`, each in a process of its own with "
-        "bounds of time and memory",
+        "let callers audit a `tokenizer.json` of their own with `POST /check`, each in a bounded process",
     )
     upload_seconds: int = setting(
         3600,
@@ -225,13 +214,13 @@ class Settings:
     max_jobs: int = setting(100, "training jobs that may wait; more are answered 429", least=1)
     corpus_roots: tuple[str, ...] = setting(
         (),
-        "directories of the server that jobs may read, in the variable separated as in `PATH`",
+        "directories of the server that jobs may read",
         item="PATH",
         separator=os.pathsep,
     )
     corpus_schemes: tuple[str, ...] = setting(
         (),
-        "schemes of URLs that jobs may read, such as `https`, in the variable separated by commas",
+        "schemes of URLs that jobs may read, such as `https`",
         item="SCHEME",
         separator=",",
     )
@@ -253,11 +242,11 @@ class Settings:
     )
     otlp_endpoint: str | None = setting(
         None,
-        "collector of OpenTelemetry that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; each request becomes a "
+        "collector of OpenTelemetry over OTLP and HTTP, such as `http://127.0.0.1:4318`; each request becomes a "
         "span (extra `otel`)",
     )
     access_log: bool = setting(
-        True, "write one line a request to standard output, JSON or plain on a terminal; it never holds text or ids"
+        True, "write a line for each request to standard output, JSON or plain on a terminal, without text or ids"
     )
 
     def __post_init__(self) -> None:
@@ -360,7 +349,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     for row in table():
         help_text = f"{row.meaning} (default: {row.default_text}; {row.env})".replace("%", "%%")
         if isinstance(row.default, tuple):
-            help_text += "; repeatable"
+            help_text += f"; repeatable, in the variable separated by {row.separator!r}"
             parser.add_argument(row.flag, dest=row.name, action="append", metavar=row.item, help=help_text)
         elif row.type is bool:
             parser.add_argument(row.flag, dest=row.name, nargs="?", const="true", metavar="BOOL", help=help_text)
@@ -369,10 +358,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def markdown() -> str:
-    """Return the table as Markdown: what ``docs/settings.md`` holds."""
-    lines = ["| setting | default | variable | flag | meaning |", "|---|---|---|---|---|"]
-    lines += [f"| {r.name} | `{r.default_text}` | `{r.env}` | `{r.flag}` | {r.meaning} |" for r in table()]
-    return "\n".join(lines) + "\n"
+    """Return every setting as a line of Markdown: what ``docs/settings.md`` holds."""
+    return "".join(f"- `{row.name}`{_in_brackets(row)}: {row.meaning}\n" for row in table())
+
+
+def _in_brackets(row: Row) -> str:
+    """Return the default of a setting, and its flag if that is another word: of many values, each is given alone."""
+    flag = [f"`{row.flag}`"] if row.flag != "--" + row.name.replace("_", "-") else []
+    default = [f"`{row.default_text}`"] if row.default not in (None, ()) else []
+    return f" ({', '.join([*flag, *default])})" if flag or default else ""
 
 
 def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str, Any]:

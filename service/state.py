@@ -57,7 +57,7 @@ class ServerState:
     settings: Settings
     registry: Registry
     engines: Engines
-    jobs: Jobs
+    jobs: Jobs | None
     limits: Limits
     metrics: Metrics
     requests: Requests

@@ -48,7 +48,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats.recognise import FORMATS, Format
 from tokenizer_core.results import CacheStatistics, EncodedBatch, Offsets, Segmentation
-from tokenizer_core.stages.normalizers import Rewriting
+from tokenizer_core.stages import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from tokenizer_core.examples import TrainedOn
     from tokenizer_core.explaining import MAX_EXPLAINED, Explainer
     from tokenizer_core.export import Beside, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
-    from tokenizer_core.kv_blocks import BlockHashes, block_hashes
+    from tokenizer_core.kv_blocks import BlockHashes, block_hashes, prefix_hash
     from tokenizer_core.languages import ARTICLE_1
     from tokenizer_core.nearest import did_you_mean
     from tokenizer_core.packing.files import PackFormat, write_packs
@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from tokenizer_core.packing.token_files import PackLayout
     from tokenizer_core.padding import Cut, Padding, Row, overlapping, pad_id_of, padded_width, shape_rows
     from tokenizer_core.pairs import EncodedPair, Truncation
+    from tokenizer_core.responses import ChatParser, ParsedChat, ResponseTemplate
     from tokenizer_core.spans import length_in
     from tokenizer_core.token_counts import Fertility, fertility, fertility_by_language
     from tokenizer_core.token_files.checking import TokenFilesReport, check_token_files
@@ -141,6 +142,7 @@ __all__ = [
     "CharacterSettings",
     "ChatAnswerOptions",
     "ChatAnswers",
+    "ChatParser",
     "ChatPolicy",
     "ChatRenderer",
     "ChatRoute",
@@ -196,6 +198,7 @@ __all__ = [
     "PackPlan",
     "Packs",
     "Padding",
+    "ParsedChat",
     "PipelineConfig",
     "Point",
     "Progress",
@@ -206,6 +209,7 @@ __all__ = [
     "ReservedLiteral",
     "ReservedSpan",
     "Responder",
+    "ResponseTemplate",
     "Rewriting",
     "RewrittenHistory",
     "Row",
@@ -280,6 +284,7 @@ __all__ = [
     "pad_id_of",
     "padded_width",
     "plan_packs",
+    "prefix_hash",
     "prefix_stable",
     "read_token_files",
     "sample_corpus",
@@ -336,7 +341,7 @@ _LATER = {
         "explaining": ("MAX_EXPLAINED", "Explainer"),
         "export": ("Beside", "to_huggingface", "to_sentencepiece", "to_tiktoken", "to_vocab_merges"),
         "languages": ("ARTICLE_1",),
-        "kv_blocks": ("BlockHashes", "block_hashes"),
+        "kv_blocks": ("BlockHashes", "block_hashes", "prefix_hash"),
         "nearest": ("did_you_mean",),
         "packing.files": ("PackFormat", "write_packs"),
         "packing.pack": ("PackOptions", "pack", "pack_files"),
@@ -345,16 +350,11 @@ _LATER = {
         "packing.plan": ("MAX_LENGTH", "Method", "Overflow", "PackPlan", "plan_packs"),
         "pairs": ("EncodedPair", "Truncation"),
         "padding": ("Cut", "Padding", "Row", "overlapping", "pad_id_of", "padded_width", "shape_rows"),
+        "responses": ("ChatParser", "ParsedChat", "ResponseTemplate"),
         "spans": ("length_in",),
         "training.characters": ("CharacterMerges", "train_characters"),
         "training.counts": ("Counts",),
-        "training.entry_settings": (
-            "CharacterSettings",
-            "Normalizing",
-            "WordPieceSettings",
-            "WordSettings",
-            "Words",
-        ),
+        "training.entry_settings": ("CharacterSettings", "Normalizing", "WordPieceSettings", "WordSettings", "Words"),
         "training.plans": ("TrainingWarning",),
         "training.progress": ("Progress", "TimeLeft"),
         "training.described": ("Setting",),
@@ -383,12 +383,13 @@ if not TYPE_CHECKING:  # A checker would believe that every name is there.
 
 _FOR_PEOPLE = """
     VERSION Tokenizer TokdError ArtifactError CorpusError InputError InvalidOption ReservedLiteral UnknownTokenId
-    AddedToken BlockHashes ContinuedChat EncodedBatch EncodedChat EncodedPair Offsets PipelineConfig RenderedChat
-    Segmentation Settings block_hashes continue_chat shape_rows train train_characters train_sizes extend counted
-    Counts Recipe TrainingReport TrainingRun TrainSettings CharacterSettings SentencePieceBpeSettings UnigramSettings
-    WordPieceSettings WordSettings check check_artifact CheckReport compare Comparison fertility fertility_by_language
-    Fertility Explainer encode_corpus read_token_files check_token_files sample_corpus Files RayEngine TokenFiles pack
-    pack_files plan_packs write_packs Packs to_huggingface to_sentencepiece to_tiktoken to_vocab_merges
+    AddedToken BlockHashes ChatParser ContinuedChat EncodedBatch EncodedChat EncodedPair Offsets ParsedChat
+    PipelineConfig RenderedChat ResponseTemplate Segmentation Settings block_hashes prefix_hash continue_chat
+    shape_rows train train_characters train_sizes extend counted Counts Recipe TrainingReport TrainingRun
+    TrainSettings CharacterSettings SentencePieceBpeSettings UnigramSettings WordPieceSettings WordSettings check
+    check_artifact CheckReport compare Comparison fertility fertility_by_language Fertility Explainer encode_corpus
+    read_token_files check_token_files sample_corpus Files RayEngine TokenFiles pack pack_files plan_packs write_packs
+    Packs to_huggingface to_sentencepiece to_tiktoken to_vocab_merges
 """
 """The rest of ``__all__`` are words and parts for the service, and errors below these."""
 

@@ -562,6 +562,47 @@ class StreamDecoder:
         """The bytes held back: at most three."""
 
 @final
+class ResponseTemplate:
+    """A checked ``response_template`` in the form of transformers 5.24.
+
+    Args:
+        json: an object.
+
+    Raises:
+        InvalidOption: a key or a value that is not known, at its place.
+        InvalidArtifact: an expression that does not compile, or is not supported.
+    """
+
+    def __new__(cls, json: str) -> ResponseTemplate: ...
+
+@final
+class ResponseParser:
+    """Read the message that a model writes, at every split of its text, in linear time.
+
+    Args:
+        prompt: the text before; what stands behind the template's last start anchor belongs to the message.
+        tools: a list of JSON.
+
+    Raises:
+        InvalidOption: ``tools`` is not a list.
+    """
+
+    def __new__(cls, template: ResponseTemplate, prompt: str, tools: str | None = None) -> ResponseParser: ...
+    def events(self) -> bytes:
+        """Return the events that nobody asked for yet, as a list of JSON: at first those of the prompt."""
+
+    def feed(self, text: str) -> bytes:
+        """Take more text and return its events."""
+
+    def finish(self) -> bytes:
+        """End the text and return an object of JSON.
+
+        It has ``message``; ``arguments`` (text of each call); ``parts`` (field or null, start and end in characters of
+        the output); ``malformed`` (reason, start, end); ``open``, the field that is open at the end; ``unfinished``,
+        the same if its delimiter is missing.
+        """
+
+@final
 class DocumentEncoder:
     """Encode documents one after the other into the bytes of their ids.
 
@@ -766,6 +807,9 @@ def block_hashes(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
     """Hash blocks of ids; ``tokenizer_core/kv_blocks.py`` says how. Options are JSON."""
 
+def prefix_hash(ids: npt.NDArray[np.uint32]) -> str:
+    """Hash a whole row of ids; ``tokenizer_core/kv_blocks.py`` says how."""
+
 def best_fit(sizes: npt.NDArray[np.uint32], room: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
     """Put rows of 1 to ``room`` tokens into packs; returns the rows of all packs, and where each pack begins.
 
@@ -780,6 +824,17 @@ def portable_pattern(pattern: str) -> str:
 
     Raises:
         InvalidArtifact: ``invalid_pattern``: it does not compile, or cannot be written so.
+    """
+
+def canonical_stage(part: str, stage: str) -> str:
+    """Return the JSON of a stage with every field that it has, also those that are left out.
+
+    Args:
+        part: ``normalizer``, ``pretokenizer``, ``model`` or ``decoder``.
+        stage: an object with ``type``.
+
+    Raises:
+        InvalidOption: at the field.
     """
 
 def core_count() -> int:

@@ -56,17 +56,6 @@ def check_unicode(value: object, field: str) -> None:
         raise InvalidOption(f"{field} is a string of Unicode, not {shown(value)}", field=field)
 
 
-def check_character(value: object, field: str) -> None:
-    """Refuse anything but a string of one character.
-
-    Raises:
-        InvalidOption
-    """
-    check_unicode(value, field)
-    if not isinstance(value, str) or len(value) != 1:
-        raise InvalidOption(f"{field} is one character, not {shown(value)}", field=field)
-
-
 def check_flag(value: object, field: str) -> None:
     """Refuse anything but a ``bool``: the string ``"false"`` would count as true.
 

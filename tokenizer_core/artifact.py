@@ -26,7 +26,7 @@ from tokenizer_core.errors import (
 from tokenizer_core.formats import files, hf_json, pair_table, sentencepiece
 from tokenizer_core.formats.fields import Fields
 from tokenizer_core.formats.hf_generation import GENERATION
-from tokenizer_core.stages.pretokenizers import PretokenizerStage, Split
+from tokenizer_core.stages import Pretokenizer
 
 SCHEMA = 1
 """The version of the manifest; another one is refused."""
@@ -286,8 +286,8 @@ def _manifest(parts: TokenizerParts, name: str, hashes: Mapping[str, str]) -> di
 
 
 def _pattern(config: PipelineConfig) -> str | list[str] | None:
-    def name(stage: PretokenizerStage) -> str:
-        return stage.pattern.text if isinstance(stage, Split) else str(stage._json()["type"])
+    def name(stage: Pretokenizer) -> str:
+        return str(stage.pattern.text if stage.type == "split" else stage.type)
 
     texts = [name(stage) for stage in config.pretokenizer]
     return texts if len(texts) > 1 else next(iter(texts), None)

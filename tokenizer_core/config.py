@@ -1,8 +1,7 @@
 """The frozen description of a tokenizer: the kernel's configuration, the metadata, and both with a vocabulary.
 
-``PipelineConfig`` is the Python side of the kernel's room ``config``: field for field the same. Everything in it can
-change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is. A field of another type is refused by
-its name (``InvalidOption``) wherever one of these is made.
+Everything in ``PipelineConfig`` can change an id and is covered by the tokenizer's hash; nothing in ``Settings`` is. A
+field of another type is refused by its name (``InvalidOption``) wherever one of these is made.
 """
 
 from __future__ import annotations
@@ -15,19 +14,16 @@ from typing import Any, Literal
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import (
     check_choice,
+    check_flag,
     check_kind,
     check_unicode,
     integer_of,
     optional_integer,
     tuple_of,
 )
-from tokenizer_core.checked import Checked
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.short_repr import ShortRepr
-from tokenizer_core.stages.decoders import CLEAN_UP, DecoderStage, SentencePieceText
-from tokenizer_core.stages.models import ByteBpe, CharBpe, Model
-from tokenizer_core.stages.normalizers import NormalizerStage
-from tokenizer_core.stages.pretokenizers import PretokenizerStage, keeps_text
+from tokenizer_core.stages import CLEAN_UP, Decoder, Model, Normalizer, Pretokenizer
 
 Side = Literal["left", "right"]
 Unit = Literal["byte", "char", "utf16"]
@@ -40,7 +36,7 @@ ADDED_TOKEN_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedToken(Checked):
+class AddedToken:
     """A literal with an id of its own; the flags are those of Hugging Face.
 
     Raises:
@@ -55,6 +51,17 @@ class AddedToken(Checked):
     single_word: bool = False
     normalized: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", integer_of(self.id, "id", 0))
+        check_unicode(self.content, "content")
+        for flag in ADDED_TOKEN_FLAGS:
+            check_flag(getattr(self, flag), flag)
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The flags by name."""
+        return {flag: getattr(self, flag) for flag in ADDED_TOKEN_FLAGS}
+
 
 MAX_FRAME = 256
 """Ids round a text or a pair; published tokenizers have some six. A short text costs as much as its frame, so a frame
@@ -62,23 +69,40 @@ without a bound would let a small file and a small request take any memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class PipelineConfig(ShortRepr, Checked):
-    """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids."""
+class PipelineConfig(ShortRepr):
+    """A whole pipeline but for its vocabulary; added tokens stand in the order of their ids.
 
-    SPARSE = frozenset({"decoder"})
+    A stage is made of its type and its fields: ``Normalizer("nfc")``, ``Pretokenizer("digits", individual=True)``,
+    ``Model("word_level", unk=0)``, ``Decoder("fuse")`` of ``tokenizer_core.stages``.
 
-    normalizer: tuple[NormalizerStage, ...] = ()
+    Raises:
+        InvalidOption: a field is of another type.
+    """
+
+    normalizer: tuple[Normalizer, ...] = ()
     prefix_space: bool = False
-    pretokenizer: tuple[PretokenizerStage, ...] = ()
-    model: Model = field(default_factory=ByteBpe)
+    pretokenizer: tuple[Pretokenizer, ...] = ()
+    model: Model = field(default_factory=lambda: Model("byte_bpe"))
     ignore_merges: bool = False
-    decoder: tuple[DecoderStage, ...] = ()
+    decoder: tuple[Decoder, ...] = ()
     added_tokens: tuple[AddedToken, ...] = ()
     prefix_ids: tuple[int, ...] = ()
     suffix_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        Checked.__post_init__(self)
+        for name, kind in (
+            *(("normalizer", Normalizer), ("pretokenizer", Pretokenizer)),
+            *(("decoder", Decoder), ("added_tokens", AddedToken)),
+        ):
+            for index, item in enumerate(items := tuple_of(getattr(self, name), name)):
+                check_kind(item, kind, f"{name}[{index}]")
+            object.__setattr__(self, name, items)
+        for name in ("prefix_ids", "suffix_ids"):
+            ids = enumerate(tuple_of(getattr(self, name), name))
+            object.__setattr__(self, name, tuple(integer_of(id, f"{name}[{index}]", 0) for index, id in ids))
+        check_kind(self.model, Model, "model")
+        check_flag(self.prefix_space, "prefix_space")
+        check_flag(self.ignore_merges, "ignore_merges")
         _check_frame(len(self.prefix_ids) + len(self.suffix_ids), "prefix_ids")
         # The order changes no id, so it must not change the hash either.
         object.__setattr__(self, "added_tokens", tuple(sorted(self.added_tokens, key=lambda token: token.id)))
@@ -86,24 +110,30 @@ class PipelineConfig(ShortRepr, Checked):
     @property
     def has_expressions(self) -> bool:
         """True if a stage has a regular expression without a scanner."""
-        found = (getattr(stage, "pattern", None) for stage in (*self.normalizer, *self.pretokenizer))
-        return any(pattern is not None and pattern.kind == "regex" for pattern in found)
+        stages = (*self.normalizer, *self.pretokenizer)
+        return any(stage.type in ("replace", "split") and stage.pattern.kind == "regex" for stage in stages)
 
     @property
     def lossless(self) -> bool:
         """True if no stage drops or rewrites text: what a text's ids are decoded to is the text."""
-        cuts = all(map(keeps_text, self.pretokenizer))
-        rewrites = self.normalizer or self.prefix_space or self.decoder or self.model != ByteBpe()
-        return cuts and not rewrites
+        rewrites = self.normalizer or self.prefix_space or self.decoder or not self.model.is_byte_bpe
+        return all(stage.keeps_text for stage in self.pretokenizer) and not rewrites
 
     def to_json(self) -> str:
         """Write the canonical JSON that the kernel reads and the tokenizer's hash covers.
 
         What says nothing is left out where it came later: tokenizers from before keep their hashes.
         """
-        document = self._json()
-        if self.model == ByteBpe():
-            del document["model"]
+        document = {name: getattr(self, name) for name in ("prefix_space", "ignore_merges", "prefix_ids", "suffix_ids")}
+        for part in ("normalizer", "pretokenizer", "decoder"):
+            document[part] = [stage.to_dict() for stage in getattr(self, part)]
+        document["added_tokens"] = [
+            {"id": token.id, "content": token.content, **token.flags} for token in self.added_tokens
+        ]
+        if not self.decoder:
+            del document["decoder"]
+        if not self.model.is_byte_bpe:
+            document["model"] = self.model.to_dict()
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -233,8 +263,8 @@ class TokenizerParts(ShortRepr):
     def cleans_up(self) -> bool:
         """True if decoded text is cleaned up as transformers does it, whose version 5 leaves the text of BPE alone."""
         wanted = ("clean_up_tokenization_spaces", "true") in self.settings.extra
-        is_bpe = isinstance(self.config.model, ByteBpe | CharBpe)
-        return wanted and not is_bpe and not any(isinstance(stage, SentencePieceText) for stage in self.config.decoder)
+        is_bpe = self.config.model.type in ("byte_bpe", "char_bpe")
+        return wanted and not is_bpe and not any(stage.type == "sentence_piece" for stage in self.config.decoder)
 
     def pipeline_json(self) -> str:
         """Write what the kernel reads: the pipeline, and the clean-up, which changes no id and is in no hash."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from tokenizer_core.arguments import check_unicode
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.stages.models import ByteBpe, CharBpe, Unigram, WordPiece
+from tokenizer_core.stages import Model
 from tokenizer_core.tokenizer import Tokenizer
 
 MAX_EXPLAINED = 512
@@ -34,12 +34,12 @@ class Explainer:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         model = tokenizer.config.model
-        if not isinstance(model, ByteBpe | CharBpe | Unigram | WordPiece):
-            name = type(model).__name__
+        if model.type not in ("byte_bpe", "char_bpe", "unigram", "word_piece"):
+            name = model.type.title().replace("_", "")
             raise InvalidOption(f"a model {name} has no steps to show: it looks its pieces up", field="tokenizer")
         self._tokenizer, self._model = tokenizer, model
         self._vocabulary = tokenizer.parts.vocabulary
-        self._by_score = isinstance(model, CharBpe) and model.by_score
+        self._by_score = model.type == "char_bpe" and model.by_score
 
     def explain(self, text: str) -> list[Steps]:
         """Return the pieces of a text in order, each with ``text``, ``kind``, ``ids`` and its steps.
@@ -69,10 +69,10 @@ class Explainer:
         return pieces
 
     def _explain_piece(self, piece: str) -> Steps:
-        match self._model:
-            case WordPiece():
+        match self._model.type:
+            case "word_piece":
                 steps = self._matches(piece, self._model)
-            case Unigram():
+            case "unigram":
                 steps = self._lattice(piece)
             case _:
                 steps = self._merges(piece)
@@ -109,9 +109,8 @@ class Explainer:
         return None if product is None else (-self._scores[product], product)
 
     def _symbols(self, piece: str) -> list[int]:
-        if isinstance(self._model, ByteBpe):
+        if self._model.is_byte_bpe:
             return [self._ids[bytes([byte])] for byte in piece.encode("utf-8")]
-        assert isinstance(self._model, CharBpe)
         symbols: list[int] = []
         for at, character in enumerate(piece):
             entry = (self._model.prefix if at else "") + character
@@ -123,14 +122,13 @@ class Explainer:
     def _fallback(self, entry: str) -> list[int]:
         """Return the ids of the bytes of what is no entry, or that of the unknown token."""
         model = self._model
-        assert isinstance(model, CharBpe | Unigram)
         found = [self._byte_ids.get(b"<0x%02X>" % byte) for byte in entry.encode("utf-8")]
         ids = [id for id in found if id is not None]
         if model.byte_fallback and len(ids) == len(found):
             return ids
         return [] if model.unk is None else [model.unk]
 
-    def _matches(self, piece: str, model: WordPiece) -> Steps:
+    def _matches(self, piece: str, model: Model) -> Steps:
         matches: list[dict[str, Any]] = []
         at = 0
         while at < len(piece) <= model.max_chars:
@@ -188,7 +186,7 @@ class Explainer:
                 continue
             found = self._fallback(piece[edge["start"] : edge["end"]])
             # Unknown characters that stand next to each other are one token.
-            is_unknown = isinstance(self._model, Unigram) and found == [self._model.unk]
+            is_unknown = self._model.type == "unigram" and found == [self._model.unk]
             ids += [] if unknown and is_unknown else found
             unknown = is_unknown
         return ids
@@ -231,7 +229,7 @@ class Explainer:
     @cached_property
     def _scored(self) -> Mapping[str, tuple[int, float]]:
         scores = self._scores
-        left_out = {self._model.unk} if isinstance(self._model, Unigram) else set()
+        left_out = {self._model.unk} if self._model.type == "unigram" else set()
         return {data.decode("utf-8"): (id, scores[id]) for data, id in self._ids.items() if id not in left_out}
 
     @cached_property

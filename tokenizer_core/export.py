@@ -16,7 +16,6 @@ from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, sentencepiece_bpe, tiktoken, vocab_merges
 from tokenizer_core.formats.bare import require_bare
 from tokenizer_core.pattern_coverage import covers_every_text
-from tokenizer_core.stages.pretokenizers import Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def _beside(config: PipelineConfig, format: str) -> Beside:
         )
     require_bare(config, format)
     stages = config.pretokenizer
-    if len(stages) == 1 and isinstance(stages[0], Split):
+    if len(stages) == 1 and stages[0].type == "split":
         stage = stages[0]
         matches = (stage.behavior, stage.invert) in (("isolated", False), ("removed", True))
         if matches and stage.pattern.kind != "string":

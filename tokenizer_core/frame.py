@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from tokenizer_core.config import PipelineConfig, Settings
@@ -10,6 +11,22 @@ Part = tuple[int | Literal["A", "B"], int]
 """The id of a special token, or the first or second text, and a type id."""
 
 Frame = tuple[Part, ...]
+
+_TEXTS: Mapping[str, Literal["A", "B"]] = {"A": "A", "B": "B"}
+
+
+def read_frame(template: str, ids: Mapping[str, int]) -> Frame:
+    """Read a frame that is written as names of tokens and of the texts, with type ids: ``cls A sep B:1 sep:1``.
+
+    Raises:
+        KeyError: no token has a name.
+    """
+    parts: list[Part] = []
+    for item in template.split():
+        name, _, kind = item.partition(":")
+        text = _TEXTS.get(name)
+        parts.append((ids[name] if text is None else text, int(kind or 0)))
+    return tuple(parts)
 
 
 def default_pair(prefix: tuple[int, ...], suffix: tuple[int, ...]) -> Frame:

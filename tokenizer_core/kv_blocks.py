@@ -104,6 +104,18 @@ def block_hashes(
     )
 
 
+def prefix_hash(ids: Sequence[int] | npt.NDArray[np.uint32]) -> str:
+    """Hash a row of ids: the XXH3 of 128 bits of them as unsigned 32-bit integers, little-endian, in hexadecimal.
+
+    With the number of ids this is the option ``since`` of the service, for callers who keep ids.
+
+    >>> from tokenizer_core import prefix_hash
+    >>> prefix_hash([1, 2, 3])
+    'a76f94d1118f3bcfe6d1006dda205ce7'
+    """
+    return _kernel.prefix_hash(_array(ids))
+
+
 def _in_64_bits(number: int, name: str) -> int:
     if not 0 <= number < 1 << 64:
         raise InvalidOption(f"{name} must fit into 64 bits", field=name)

@@ -14,8 +14,7 @@ from functools import lru_cache
 
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import TokdError
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pattern, Pretokenizer
 
 _TOKEN = re.compile(
     r"""
@@ -105,7 +104,9 @@ def _hold_every_character(classes: list[str]) -> bool:
     """Ask the engine itself, whose classes they are."""
     from tokenizer_core._kernel import Pipeline, Vocabulary
 
-    matches = Split(Pattern("regex", f"(?:{'|'.join(classes)})+"), "removed", invert=True)
+    matches = Pretokenizer(
+        "split", pattern=Pattern("regex", f"(?:{'|'.join(classes)})+"), behavior="removed", invert=True
+    )
     bytes_only = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(256)], [])
     characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tokenizer_core.config import Unit
-from tokenizer_core.errors import InvalidOption
+from tokenizer_core.errors import InvalidOption, TemplateMissing
 from tokenizer_core.results import Offsets
 from tokenizer_core.tokenizer_facts import TokenizerFacts
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
     from tokenizer_core.chat.rendered import Message, RenderedChat
     from tokenizer_core.chat.rendering import ChatRenderer, RenderingOptions
+    from tokenizer_core.responses.chat_parser import ChatParser
+    from tokenizer_core.responses.parsed import ParsedChat
+    from tokenizer_core.responses.response_template import ResponseTemplate
 
 
 class TokenizerChats(TokenizerFacts):
@@ -85,6 +90,84 @@ class TokenizerChats(TokenizerFacts):
         rendered = self._rendered(messages, options)
         ids, spans, _ = encoding.places(self._pipeline, rendered, unit, special_tokens)
         return Offsets(ids, spans, rendered.text, unit), rendered
+
+    @cached_property
+    def response_template(self) -> ResponseTemplate | None:
+        """The model's ``response_template``, which says how its answers are written.
+
+        Raises:
+            InvalidOption, InvalidArtifact: it is not one, or not supported.
+        """
+        from tokenizer_core.responses.response_template import ResponseTemplate
+
+        shipped = json.loads(dict(self.settings.extra).get("response_template", "null"))
+        return None if shipped is None else ResponseTemplate.of(shipped)
+
+    def parse_chat(self, output: Sequence[int] | str, **options: Any) -> ParsedChat:
+        """Read the message that a model wrote.
+
+        Args:
+            output: ids, with those of special tokens, or text.
+            options: those of ``chat_parser``.
+
+        Raises:
+            UnknownTokenId, InvalidUnicode, and as ``chat_parser``
+        """
+        parser = self.chat_parser(**options)
+        parser.feed(output)
+        return parser.finish()
+
+    def chat_parser(
+        self,
+        *,
+        messages: Sequence[Message] | None = None,
+        prompt: str | None = None,
+        response_template: ResponseTemplate | Mapping[str, Any] | None = None,
+        finish_reason: str | None = None,
+        **options: Unpack[RenderingOptions],
+    ) -> ChatParser:
+        """Return what reads the message that a model writes, as it comes: whatever it writes, and at every split.
+
+        Args:
+            messages: those that the model answers; the parsed message is rendered after them to tell if it is exact.
+            prompt: the text that the output continues; by default what ``messages`` are rendered to.
+            response_template: by default the tokenizer's.
+            finish_reason: why the engine stopped; ``"length"`` says that the last field is unfinished.
+            options: those of ``render_chat``; the schemas of the tools give arguments their types.
+
+        Raises:
+            TemplateMissing: there is no response template.
+            InvalidOption, InvalidArtifact: in the response template.
+        """
+        from tokenizer_core.responses.chat_parser import ChatParser
+        from tokenizer_core.responses.response_template import ResponseTemplate
+
+        template = response_template if response_template is not None else self.response_template
+        if template is None:
+            raise TemplateMissing(
+                "the tokenizer has no response_template; give one as response_template", field="response_template"
+            )
+        render = None
+        if messages is not None:
+            continued = options.pop("continue_final_message", False)
+            options["add_generation_prompt"] = False
+            if prompt is None:
+                begun: RenderingOptions = {**options, "continue_final_message": continued}
+                begun["add_generation_prompt"] = not continued
+                prompt = self.render_chat(messages, **begun).text
+            history = list(messages)[:-1] if continued else list(messages)
+
+            def render(message: Mapping[str, Any]) -> RenderedChat:
+                return self.render_chat([*history, message], **options)
+
+        return ChatParser(
+            ResponseTemplate.of(template),
+            prompt or "",
+            self._pipeline.stream_decoder,
+            tools=options.get("tools"),
+            render=render,
+            finish_reason=finish_reason,
+        )
 
     def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
         from tokenizer_core.chat.rendered import RenderedChat

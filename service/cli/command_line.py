@@ -17,6 +17,7 @@ COMMANDS = {
     "encode-corpus": "encode_corpus",
     "pack": "pack",
     "decode": "decode",
+    "parse": "parse",
     "import": "import_artifact",
     "export": "export_artifact",
     "inspect": "inspect",

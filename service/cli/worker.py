@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from service.cli.options import Parser, refused_setting
-from service.cli.streams import require_writable
+from service.cli.streams import CommandError, require_writable
 from service.cli.system import WORKER, require_system
+from service.jobs.opening import INSTALL, is_there
 from service.registry.places import jobs_directory, warn_of_old_settings
 from service.setting_values import InvalidSetting
 from service.settings import Settings, add_flags
@@ -27,6 +28,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load the settings and work until told to stop."""
     require_system("worker", WORKER)
+    if not is_there():
+        raise CommandError("jobs_not_installed", f"tokd worker needs the extra jobs; {INSTALL}")
     # Only this command and the server need the database's library.
     from service.jobs.worker import run as work
     from service.log_lines import configure_logging

@@ -34,6 +34,7 @@ from service.client.answers import (
     Encoding,
     Job,
     JobPage,
+    Parsed,
     Places,
     Rendered,
     TokenizerInfo,
@@ -72,6 +73,7 @@ __all__ = [
     "Job",
     "JobPage",
     "NotFound",
+    "Parsed",
     "Places",
     "Refused",
     "Rendered",
@@ -136,6 +138,7 @@ class _Methods:
     compare = _Method(calls.compare)
     decode = _Method(calls.decode)
     decode_batch = _Method(calls.decode_batch)
+    parse = _Method(calls.parse)
     tokenizers = _Method(calls.tokenizers)
     tokenizer = _Method(calls.tokenizer)
     add_tokenizer = _Method(calls.add_tokenizer)

@@ -60,6 +60,27 @@ class Compared(Fields):
         super().__init__(fields)
 
 
+class Parsed(Answer):
+    """The message of one output; places are half-open, in characters of the output.
+
+    Attributes:
+        arguments: of each call, as the model wrote them.
+        parts: the whole output in order: ``field``, ``start``, ``end``, ``first_id``, ``end_id``.
+        unfinished: the field whose end is missing.
+        malformed: parts that are not as the response template says: ``reason``, ``start``, ``end``.
+        exact: whether the message renders back; ``None`` without messages.
+        difference: the first one, if it does not: ``at``, ``written``, ``rendered``.
+    """
+
+    message: dict[str, Any]
+    arguments: list[str]
+    parts: list[dict[str, Any]]
+    unfinished: str | None
+    malformed: list[dict[str, Any]]
+    exact: bool | None
+    difference: dict[str, Any] | None
+
+
 class Encoding(Answer):
     """Of one text or chat: what ``parts`` asked for, by default ``ids`` and ``count``."""
 
@@ -81,6 +102,9 @@ class Encoding(Answer):
     reserved_literals: list[dict[str, Any]]
     truncated: dict[str, Any] | None
     block_hashes: dict[str, Any]
+    new_ids: list[int]
+    prefix_hash: str
+    since: dict[str, Any] | None
     appended: int
     inserted: list[int]
     retokenized_equal: bool

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Places, Rendered, TokenizerInfo
+from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Parsed, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.client.batches import is_whole, json_rows
 from service.client.call import Call, Rows
@@ -60,6 +60,7 @@ class EncodeOptions(TextOptions, total=False):
     seed: int
     word_labels: Sequence[int] | Sequence[Sequence[int]]
     block_hashes: Mapping[str, Any]
+    since: Mapping[str, Any]
     parts: Sequence[PartName]
 
 
@@ -98,6 +99,20 @@ class OffsetsOptions(TextOptions, total=False):
     unit: Unit
     trim_offsets: bool
     tokens: bool
+
+
+class ParseOptions(TypedDict, total=False):
+    """The options of ``parse``."""
+
+    tokenizer: str
+    messages: Chat
+    prompt: str
+    tools: Sequence[Mapping[str, Any]]
+    documents: Sequence[Mapping[str, Any]]
+    continue_final_message: bool
+    template_args: Mapping[str, Any]
+    template: str
+    response_template: Mapping[str, Any]
 
 
 class DecodeOptions(TypedDict, total=False):
@@ -366,6 +381,17 @@ def decode_batch(ids: Sequence[Ids], **options: Unpack[DecodeOptions]) -> Call[l
     if isinstance(given, Sequence | np.ndarray) and len(given) and isinstance(given[0], int | np.integer):
         raise InvalidOption("ids is a sequence of lists of ids, not one list", field="ids")
     return json_rows(Call("POST", "/decode", rows_of(Decoded), {"ids": ids, **options}), ("ids",))
+
+
+def parse(outputs: Sequence[str | Ids], **options: Unpack[ParseOptions]) -> Call[list[Parsed]]:
+    """Read the messages that a model wrote, each as text or as ids."""
+    given: Any = several(outputs, "outputs")
+    rows = [{"text": each} if isinstance(each, str) else {"ids": each} for each in given]
+
+    def read(answer: Any) -> list[Parsed]:
+        return [Parsed({"tokenizer": answer["tokenizer"], **each}) for each in answer["outputs"]]
+
+    return Call("POST", "/parse", read, {"outputs": rows, **options})
 
 
 def tokenizers() -> Call[list[TokenizerInfo]]:

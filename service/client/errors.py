@@ -19,23 +19,7 @@ from collections.abc import Mapping
 import httpx
 import orjson
 
-from tokenizer_core import (
-    HistoryRewritten,
-    InvalidOption,
-    InvalidSettings,
-    InvalidUnicode,
-    MessageNotRendered,
-    ReservedLiteral,
-    StepLimit,
-    TemplateFailed,
-    TemplateLimit,
-    TemplateMissing,
-    TemplateUnsupported,
-    TemplateUntrackable,
-    TokdError,
-    UncoveredText,
-    UnknownTokenId,
-)
+from tokenizer_core import InputError, TokdError
 
 
 class Refused(TokdError):
@@ -82,26 +66,14 @@ class TimedOut(Unreachable):
     codes = ("timed_out",)
 
 
-_AS_THE_LIBRARY: Mapping[str, type[TokdError]] = {
-    code: cls
-    for cls in (
-        InvalidOption,
-        InvalidSettings,
-        HistoryRewritten,
-        InvalidUnicode,
-        MessageNotRendered,
-        ReservedLiteral,
-        StepLimit,
-        TemplateFailed,
-        TemplateLimit,
-        TemplateMissing,
-        TemplateUnsupported,
-        TemplateUntrackable,
-        UncoveredText,
-        UnknownTokenId,
-    )
-    for code in cls.codes
-}
+def _by_code(kind: type[TokdError]) -> dict[str, type[TokdError]]:
+    known = dict.fromkeys(kind.codes, kind)
+    for narrower in kind.__subclasses__():
+        known |= _by_code(narrower)
+    return known
+
+
+_AS_THE_LIBRARY = _by_code(InputError)
 _BY_STATUS: Mapping[int, type[Refused]] = {
     401: Forbidden,
     403: Forbidden,

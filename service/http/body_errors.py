@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -86,12 +86,13 @@ def explain(error: ValidationError, body: bytes, model: type[BaseModel], nested:
         refused = _explain_json(first["ctx"]["error"], body)
         refused.path = f"{nested}.{refused.path}" if nested and refused.path else refused.path
         return refused
+    within = set[str]().union(*(_fields_within(field.annotation) for field in model.model_fields.values()))
     if unknown:
-        name = str(first["loc"][0])
+        name = _path(first["loc"], {*within, str(first["loc"][-1])}) or ""
         near = _nearest_field(model, unknown) or "; see /docs"
         return ServiceError("unknown_field", f"{quote(name)} is not a field of this request{near}", name)
     group = [item for item in found if item["loc"][:1] == first["loc"][:1]]
-    return _explain_field(group)
+    return _explain_field(group, within)
 
 
 def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
@@ -106,7 +107,14 @@ def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
     return did_you_mean(wrong, known, CALLED_ELSEWHERE)
 
 
-def _explain_field(group: list[Any]) -> ServiceError:
+def _fields_within(kind: Any) -> set[str]:
+    """Return the names of all fields of the objects that a value of a type has."""
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return set[str]().union(*map(_fields_within, get_args(kind)))
+    return set(kind.model_fields).union(*(_fields_within(field.annotation) for field in kind.model_fields.values()))
+
+
+def _explain_field(group: list[Any], names: Collection[str]) -> ServiceError:
     """Explain the errors of one field: one for every form that its value could have had."""
     # A value that has the form but not the range is more telling than one without the form; then the deepest is. Of one
     # form only the first counts, and of several the one that fits longest.
@@ -117,7 +125,7 @@ def _explain_field(group: list[Any]) -> ServiceError:
     worst = next((item for item in group if _is_too_long(item)), None) or max(
         firsts.values(), key=lambda item: (item["type"] not in _EXPECTED, _depth(item))
     )
-    path, kind = _path(worst["loc"]), worst["type"]
+    path, kind = _path(worst["loc"], names), worst["type"]
     if kind == "missing":
         return ServiceError("missing_field", "this field is required", path)
     if _is_too_long(worst):
@@ -126,7 +134,7 @@ def _explain_field(group: list[Any]) -> ServiceError:
             return ServiceError("too_many_ids", f"there are more than {most} ids; send fewer in one request", path)
         return ServiceError("too_many_items", f"there are more than {most} items; send fewer in one request", path)
     if kind in _EXPECTED:
-        here = [item for item in group if _path(item["loc"]) == path and item["type"] in _EXPECTED]
+        here = [item for item in group if _path(item["loc"], names) == path and item["type"] in _EXPECTED]
         expected = dict.fromkeys(_EXPECTED[item["type"]] for item in here)
         return ServiceError("invalid_type", f"this must be {' or '.join(expected)}", path)
     if worst["loc"][0] == "ids":
@@ -151,12 +159,21 @@ def _dotted(prefix: str, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
     return (".".join([*([prefix] if prefix else []), *map(str, names)]), *loc[len(names) :])
 
 
-def _path(loc: tuple[int | str, ...]) -> str | None:
-    """Write a place as ``ids[3][0]`` or ``texts.greeting[0]``; the names of a union's branches are left out."""
+def _path(loc: tuple[int | str, ...], names: Collection[str]) -> str | None:
+    """Write a place as ``ids[3][0]`` or ``texts.greeting[0]``; the names of a union's branches are left out.
+
+    Args:
+        names: the fields of objects within the body.
+    """
     if not loc:
         return None
     name = f".{str(loc[1])[:80]}" if loc[0] in _BY_NAME and len(loc) > 1 else ""
-    return f"{loc[0]}{name}" + "".join(f"[{part}]" for part in loc[1:] if isinstance(part, int))
+    steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc[1:] if _is_step(part, names))
+    return f"{loc[0]}{name}" + "".join(steps)
+
+
+def _is_step(part: int | str, names: Collection[str]) -> bool:
+    return isinstance(part, int) or part in names
 
 
 def _explain_json(message: str, body: bytes) -> ServiceError:

@@ -6,16 +6,20 @@ Both are work of threads, and no body is decompressed further than one may be la
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
-
-import zstandard
 
 from service.errors import ServiceError
 from service.http.media import weights
 from service.http.response_json import Block
 from service.request_log import Headers
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Coding = Literal["zstd", "gzip"]
 
@@ -24,8 +28,8 @@ CODINGS: tuple[Coding, ...] = ("zstd", "gzip")
 
 _LEVEL = 1
 _GZIP = 16 + zlib.MAX_WBITS
-_WINDOW = 8 << 20
-"""The most memory of a frame's window, as RFC 9659 has it for HTTP."""
+_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+"""The most memory of a frame's window, 8 MiB, as RFC 9659 has it for HTTP."""
 
 _ZSTD_STEP = 512
 """Bytes that are decompressed at once: a block of four bytes may become 128 KiB."""
@@ -88,7 +92,7 @@ def decompress(coding: Coding, chunks: list[bytes], most: int) -> bytes:
             size += len(part)
             if size > most:
                 raise ServiceError("body_too_large", f"the body unpacks to more than {most} bytes; send it in parts")
-    except (zlib.error, zstandard.ZstdError, EOFError) as error:
+    except (zlib.error, zstd.ZstdError, EOFError) as error:
         detail = f"the body is not {coding}, as content-encoding says, or it is damaged or cut short"
         raise ServiceError("invalid_encoding", detail, "header content-encoding") from error
     return b"".join(parts)
@@ -96,11 +100,7 @@ def decompress(coding: Coding, chunks: list[bytes], most: int) -> bytes:
 
 def compress(coding: Coding, blocks: Iterable[Block]) -> list[Block]:
     """Compress an answer."""
-    compressor: Any = (
-        zstandard.ZstdCompressor(level=_LEVEL).compressobj()
-        if coding == "zstd"
-        else zlib.compressobj(_LEVEL, wbits=_GZIP)
-    )
+    compressor: Any = zstd.ZstdCompressor(_LEVEL) if coding == "zstd" else zlib.compressobj(_LEVEL, wbits=_GZIP)
     made = [compressor.compress(block if isinstance(block, bytes) else block.data) for block in blocks]
     return [part for part in (*made, compressor.flush()) if part]
 
@@ -119,13 +119,12 @@ def _ungzip(chunks: list[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: list[bytes]) -> Iterator[bytes]:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     frame = None
     for chunk in chunks:
         for start in range(0, len(chunk), _ZSTD_STEP):
             data = chunk[start : start + _ZSTD_STEP]
             while data:
-                frame = frame or decompressor.decompressobj()
+                frame = frame or zstd.ZstdDecompressor(options=_WINDOW)
                 yield frame.decompress(data)
                 data = b""
                 if frame.eof:

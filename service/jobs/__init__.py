@@ -13,8 +13,8 @@ from service.jobs.job import (
     Page,
     Prepared,
 )
+from service.jobs.opening import beside_worker, open_jobs
 from service.jobs.states import Kind, Phase, State
-from service.jobs.store import JobStore
 
 __all__ = [
     "EXTENDS_AS",
@@ -27,7 +27,6 @@ __all__ = [
     "JobProgress",
     "JobRequest",
     "JobStatus",
-    "JobStore",
     "Jobs",
     "JobsUnavailable",
     "Kind",
@@ -37,4 +36,6 @@ __all__ = [
     "QueueFull",
     "State",
     "UnknownJob",
+    "beside_worker",
+    "open_jobs",
 ]

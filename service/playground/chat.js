@@ -16,7 +16,7 @@ const FIRST = [
 ];
 /** More characters of a chat are not drawn. */
 const MOST = 50_000;
-const latest = new Latest();
+const latest = new Latest(), latestParsed = new Latest();
 let app, messages = FIRST;
 
 export function create(given) {
@@ -31,6 +31,8 @@ export function create(given) {
     byId(id).checked = app.state[id] === "1";
     byId(id).addEventListener("change", show);
   }
+  guard(byId("written"));
+  byId("written").addEventListener("input", parse);
   byId("add-message").addEventListener("click", () => {
     messages = [...messages, { role: messages.at(-1)?.role === "user" ? "assistant" : "user", content: "" }];
     list();
@@ -87,6 +89,7 @@ export function show() {
     chat: messages === FIRST ? null : JSON.stringify(messages), tools: byId("tools").value || null, arguments: byId("arguments").value || null,
     ...Object.fromEntries(["generation", "mask", "labels"].map((id) => [id, byId(id).checked ? "1" : null])),
   });
+  parse();
   latest.run(async () => {
     const body = { messages, tools: json("tools", "Tools"), template_args: json("arguments", "Template arguments"), add_generation_prompt: byId("generation").checked || undefined, tokenizer: app.tokenizer };
     const parts = ["ids", "count", "spans", "assistant_mask", "labels", "reserved_literals"];
@@ -96,6 +99,29 @@ export function show() {
     for (const id of ["rendered", "legend", "chat-count", "chat-code"]) byId(id).replaceChildren();
     tell(byId("chat-error"), app.failed(error) ? null : said(error));
   });
+}
+
+/** Read the answer that a model wrote to the messages. */
+function parse() {
+  const text = textOf(byId("written"));
+  latestParsed.run(async () => {
+    if (!text) return null;
+    const body = { outputs: [{ text }], messages, tools: json("tools", "Tools"), template_args: json("arguments", "Template arguments"), tokenizer: app.tokenizer };
+    return (await app.client.parse(body)).outputs[0];
+  }, (found) => {
+    byId("parsed").textContent = found ? JSON.stringify(found.message, null, 2) : "";
+    byId("parsed-state").textContent = found ? stateOf(found) : "";
+  }, (error) => {
+    byId("parsed").textContent = "";
+    byId("parsed-state").textContent = app.failed(error) ? "" : said(error);
+  });
+}
+
+function stateOf({ exact, difference, unfinished, malformed }) {
+  const told = exact ? ["The message renders back to this text."] : [`Rendered, it differs at character ${difference.at}: ${JSON.stringify(difference.rendered)} in place of ${JSON.stringify(difference.written)}.`];
+  if (unfinished) told.push(`Unfinished: ${unfinished}.`);
+  for (const { reason, start, end } of malformed) told.push(`Characters ${start} to ${end}: ${reason}.`);
+  return told.join(" ");
 }
 
 function draw([body, rendered, encoded]) {

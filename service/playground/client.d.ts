@@ -66,6 +66,18 @@ export interface Check extends Answer {
   points: { number: number; name: string; status: "passed" | "failed" | "not_applicable"; summary: string; evidence: object }[];
 }
 
+export interface ParseRequest {
+  outputs: ({ text: string; finish_reason?: string } | { ids: number[]; finish_reason?: string })[];
+  messages?: Message[]; tools?: object[]; documents?: object[]; prompt?: string; continue_final_message?: boolean;
+  template_args?: object; template?: string; tokenizer?: string;
+}
+export interface ParsedOutput {
+  message: Message; arguments: string[]; unfinished: string | null; exact: boolean | null;
+  parts: { field: string | null; start: number; end: number; first_id: number | null; end_id: number | null }[];
+  malformed: { reason: string; start: number; end: number }[];
+  difference: { at: number; written: string; rendered: string } | null;
+}
+
 export class TokdError extends Error {
   status: number; code: string; path: string | null; problem: Record<string, unknown>;
   constructor(problem: Record<string, unknown>, status: number);
@@ -79,6 +91,7 @@ export class Tokd {
   offsets(body: OffsetsRequest, options?: Options): Promise<Offsets>;
   count(body: TextRequest, options?: Options): Promise<Answer & { count: number }>;
   render(body: ChatOptions & { messages: Message[]; tokenizer?: string }, options?: Options): Promise<Rendered>;
+  parse(body: ParseRequest, options?: Options): Promise<Answer & { outputs: ParsedOutput[] }>;
   explain(body: { text: string; tokenizer?: string }, options?: Options): Promise<Explained>;
   tokenizers(options?: Options): Promise<TokenizerInfo[]>;
   tokenizer(reference: string, options?: Options): Promise<TokenizerInfo>;

@@ -35,6 +35,7 @@ export class Tokd {
   offsets(body, options) { return this.post("offsets", body, options); }
   count(body, options) { return this.post("count", body, options); }
   render(body, options) { return this.post("render", body, options); }
+  parse(body, options) { return this.post("parse", body, options); }
   explain(body, options) { return this.post("explain", body, options); }
 
   async tokenizers(options) { return (await this.get("tokenizers", options)).tokenizers; }

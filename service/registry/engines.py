@@ -15,6 +15,7 @@ from service.setting_values import InvalidSetting
 from service.settings import Settings
 
 Render = Literal["vllm", "sglang"]
+Parsing = Literal["message", "text", "vllm"]
 
 _log = logging.getLogger("tokd")
 
@@ -25,6 +26,7 @@ class Engines:
     def __init__(self, settings: Settings) -> None:
         self._render = _Options("render", settings.render, ("vllm", "sglang"))
         self._literals = _Options("literals", settings.literals, ("text", "engine"))
+        self._parsing = _Options("parsing", settings.parsing, ("message", "text", "vllm"))
         self._lengths = _Options("max_model_len", settings.max_model_len, ())
         for name in settings.literals:
             if name.endswith("=engine"):
@@ -46,6 +48,10 @@ class Engines:
     def literals(self, model: str | None, name: str) -> Literals:
         """Return what a literal in a message becomes: text, or what the engine makes of it."""
         return cast(Literals, self._literals.of(model, name) or "text")
+
+    def parsing(self, model: str | None, name: str) -> Parsing:
+        """Return what the derender routes make of an output."""
+        return cast(Parsing, self._parsing.of(model, name) or "message")
 
     def fingerprint(self, model: str | None, loaded: ServedTokenizer) -> str:
         """Return the fingerprint of a model's answers on the routes that speak as an engine."""

@@ -21,6 +21,7 @@ from service.routes import chats, continued_chats, segmentations
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Responses, post
 from service.routes.rows import ChatSource, Encoded, PairSource, TextSource, shape
+from service.routes.since import count_kept, new_of
 from service.routes.texts import (
     encode_pairs,
     encode_rows,
@@ -106,6 +107,11 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
         body = body.model_copy(update={"max_length": max_length})
     _check_words(body)
     encoded = (_texts if body.messages is None else _chats)(state, loaded, body, writer)
+    if body.since is not None:
+        if not isinstance(encoded.shape, str):
+            raise ServiceError("invalid_option", "this goes with one text or chat", "since")
+        if "parts" not in body.model_fields_set:
+            encoded = encoded._replace(parts=tuple(name for name in encoded.parts if name != "ids"))
     fields: dict[str, Any]
     try:
         if encoded.parts == PLAIN and body.is_bare():
@@ -117,9 +123,12 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
             counts = [row.count for row in rows]
             fields = {name: map(PARTS[name].make, rows, encoded.sources) for name in encoded.parts}
             fields |= encoded.more
-            if body.block_hashes is not None:
-                bare = (row.ids[row.pad_left :][: row.count] for row in rows)
-                fields[FIELD] = map(partial(hashes_of, body.block_hashes), bare)
+            bare = [row.ids[row.pad_left :][: row.count] for row in rows]
+            since, hashes = body.since, body.block_hashes
+            if since is not None:
+                fields |= {name: [value] for name, value in new_of(since, bare[0]).items()}
+            if hashes is not None:
+                fields[FIELD] = (hashes_of(hashes, ids, count_kept(since, ids)) for ids in bare)
         return writer(loaded, encoded.shape, fields, sum(counts), template=encoded.template)
     except TokdError as error:
         raise from_core(error) from error

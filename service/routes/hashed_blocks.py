@@ -13,8 +13,8 @@ FIELD = "block_hashes"
 _REQUIRED = ("scheme", "block_size")
 
 
-def hashes_of(options: Object, ids: Ids) -> dict[str, Any]:
-    """Return the hashes of one row as ``BlockHashesOfRow`` has them.
+def hashes_of(options: Object, ids: Ids, kept: int = 0) -> dict[str, Any]:
+    """Return the hashes of one row as ``BlockHashesOfRow`` has them, but for blocks of the first ``kept`` ids alone.
 
     Errors:
         ``missing_field``; ``invalid_option`` at the option of ``block_hashes``
@@ -33,13 +33,14 @@ def hashes_of(options: Object, ids: Ids) -> dict[str, Any]:
         if isinstance(field, str):
             error.place["field"] = f"{FIELD}.{field}"
         raise from_core(error, FIELD) from error
+    first = kept // found.block_size
     row: dict[str, Any] = {
         "scheme": found.scheme,
         "block_size": found.block_size,
-        "blocks": list(map(str, found.values.tolist())),
+        "blocks": list(map(str, found.values[first:].tolist())),
     }
     if found.digests is not None:
-        row["digests"] = [bytes(digest).hex() for digest in found.digests]
+        row["digests"] = [bytes(digest).hex() for digest in found.digests[first:]]
     if found.sequence is not None:
-        row["sequence"] = list(map(str, found.sequence.tolist()))
+        row["sequence"] = list(map(str, found.sequence[first:].tolist()))
     return row

@@ -30,7 +30,7 @@ async def metrics(server: Server) -> Response:
     """Give the numbers of all processes of this server."""
     server.metrics.update_gauges(server.limits)
     try:
-        counts = await run_in_threadpool(server.jobs.counts)
+        counts = {} if server.jobs is None else await run_in_threadpool(server.jobs.counts)
         jobs = {(str(kind), str(state)): count for (kind, state), count in counts.items()}
     except JobsUnavailable:
         # The numbers of the server without those of the jobs are worth more than nothing at all.

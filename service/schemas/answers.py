@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from service.schemas.block_hashes import BlockHashesOfRow
 from service.schemas.fields import Span, drop_default
 from service.schemas.parts import PARTS
+from service.schemas.since import NEW_IDS, PREFIX_HASH, SINCE_OF_ANSWER, Since
 from tokenizer_core import Side
 
 
@@ -47,6 +48,9 @@ class EncodeAnswer(_PartsAnswer):  # type: ignore[misc]  # its fields are those 
     inserted: list[int] = _if_asked("The ids among them that end the turn that the prefix left open.")
     retokenized_equal: bool = _if_asked("Whether encoding the whole chat anew gives the same ids.")
     block_hashes: BlockHashesOfRow | list[BlockHashesOfRow] = _if_asked("The hashes of the blocks of the ids.")
+    new_ids: list[int] = _if_asked(NEW_IDS)
+    prefix_hash: str = _if_asked(PREFIX_HASH)
+    since: Since | None = _if_asked(SINCE_OF_ANSWER)
 
 
 class CountAnswer(Answer):

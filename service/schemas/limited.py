@@ -9,6 +9,7 @@ from service.schemas.fields import Id, Object, Span
 from service.schemas.narrowing import either, list_of, narrow
 from service.schemas.offsets import OffsetsRequest
 from service.schemas.packing import PackRequest
+from service.schemas.parsing import Output, ParseRequest
 from service.schemas.requests import CountRequest, EncodeRequest, RenderRequest
 
 
@@ -21,6 +22,7 @@ class Requests(NamedTuple):
     to_render: type[RenderRequest]
     to_decode: type[DecodeRequest]
     to_pack: type[PackRequest]
+    to_parse: type[ParseRequest]
 
 
 def under_limits(*, max_items: int, max_ids: int) -> Requests:
@@ -48,4 +50,5 @@ def under_limits(*, max_items: int, max_ids: int) -> Requests:
         to_render=narrow(RenderRequest, messages=either(*one_or_many)),
         to_decode=narrow(DecodeRequest, ids=ids),
         to_pack=narrow(PackRequest, examples=list_of(Object, max_items)),
+        to_parse=narrow(ParseRequest, outputs=list_of(Output, max_items), messages=list_of(Object, max_items) | None),
     )

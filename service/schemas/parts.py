@@ -114,8 +114,8 @@ PARTS: dict[PartName, Part] = {
         kind=list[str],
     ),
     "spans": Part(
-        "half-open spans in code points of a text, of the own text or word of each id, or of a rendered chat; empty "
-        "for special tokens round a text, at 0 or at its end; `[0, 0]` for padding",
+        "half-open spans in code points of the id's own text or word, or of a rendered chat; empty for special tokens "
+        "round a text, at 0 or at its end; `[0, 0]` for padding",
         lambda row, source: row.carry(source.spans),
         kind=list[Span],
         needs=("spans",),
@@ -133,7 +133,7 @@ PARTS: dict[PartName, Part] = {
         needs=("sequences",),
     ),
     "sequence_ids": Part(
-        "0 for ids of the first text, 1 for the second, null for special tokens round them and padding",
+        "0 for the first text, 1 for the second, null for special tokens round them and padding",
         lambda row, source: Nulls(row.carry(source.pair.sequence_ids, -1)),
         kind=list[int | None],
         of=_TEXTS,
@@ -148,7 +148,7 @@ PARTS: dict[PartName, Part] = {
         needs=("sequences", "words"),
     ),
     "overflow_of": Part(
-        "the number of the text, or pair, that a row is of; with `stride` several are of one",
+        "the number of the text, or pair, that a row is of",
         lambda _, source: source.pair.overflow_of,
         kind=int,
         of=_TEXTS,
@@ -180,20 +180,20 @@ PARTS: dict[PartName, Part] = {
     ),
     "truncated": Part(
         "the cut of `max_length`: `side`, `count` (ids) and `span` (characters), of a pair for each text; null if "
-        "nothing is cut. Only whole ids are cut",
+        "nothing is cut",
         lambda row, source: source.truncated(row),
         kind=Truncated | list[Truncated | None] | None,
         of=("texts", "chats"),
         needs=("spans",),
     ),
     "reserved_literals": Part(
-        "for chats: the places of callers' literals of control tokens, which were encoded as text",
+        "for chats: the places of callers' literals of control tokens, which are text",
         lambda _, source: source.chat.reserved_literals,
         kind=list[ReservedLiteral],
         of=_CHATS,
     ),
     "prefix_stable": Part(
-        "for one chat: of each answer of the assistant that messages follow, whether they extend the ids up to it",
+        "for one chat: of each answer that messages follow, whether they extend the ids up to it",
         lambda _, source: source.prefix_stable(),
         kind=list[bool],
         of=_CHATS,
@@ -211,6 +211,5 @@ def needs_of(parts: Collection[PartName]) -> set[Need]:
 
 
 def markdown() -> str:
-    """Return the table as Markdown: what ``docs/http.md`` holds."""
-    rows = (f"| `{name}` | {part.meaning} |" for name, part in PARTS.items())
-    return "\n".join(("| part | meaning |", "|---|---|", *rows)) + "\n"
+    """Return every part as a line of Markdown: what ``docs/http.md`` holds."""
+    return "".join(f"- `{name}`: {part.meaning}\n" for name, part in PARTS.items())

@@ -14,6 +14,7 @@ from service.schemas.block_hashes import BLOCK_HASHES
 from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, SpecialTokens, drop_default
 from service.schemas.narrowing import LEFT_TO_RIGHT
 from service.schemas.parts import PARTS, PLAIN, PartName
+from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation
 
 INLINE_ITEMS = 256
@@ -287,6 +288,7 @@ class EncodeRequest(TextOrChatRequest):
         "draws for itself.",
     )
     block_hashes: Object | None = BLOCK_HASHES
+    since: Since | None = SINCE
     prefix_ids: list[Id] | None = Field(
         None, description="Ids of an engine that one chat begins with, exactly as they are."
     )
@@ -356,7 +358,8 @@ class EncodeRequest(TextOrChatRequest):
 
     def is_bare(self) -> bool:
         """Tell whether nothing is done to rows."""
-        return self.pad_token is None and self.block_hashes is None and not self.is_shaped()
+        given = (self.pad_token, self.block_hashes, self.since)
+        return given == (None, None, None) and not self.is_shaped()
 
     def begins_with_ids(self) -> bool:
         """Tell whether a chat begins with ids of an engine, or any option of these is given."""
@@ -372,8 +375,8 @@ class EncodeRequest(TextOrChatRequest):
 
     def asks_more(self) -> bool:
         """Tell whether any part is asked for but ids and their number."""
-        is_plain = self.block_hashes is None and self.dropout is self.alpha is None
-        return not is_plain or not {*PLAIN}.issuperset(self.parts)
+        given = (self.block_hashes, self.since, self.dropout, self.alpha)
+        return any(option is not None for option in given) or not {*PLAIN}.issuperset(self.parts)
 
     def heavy(self) -> bool:
         """Tell whether there are many texts, or much is to be made of them, such as padding."""

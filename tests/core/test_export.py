@@ -11,11 +11,9 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.export import to_tiktoken, to_vocab_merges
-from tokenizer_core.stages.normalizers import Rewrite
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Digits, Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
-GPT2 = PipelineConfig(pretokenizer=(Split(Pattern("name", "gpt2")),))
+GPT2 = PipelineConfig(pretokenizer=(Pretokenizer("split", pattern=Pattern("name", "gpt2")),))
 BYTES = [(id, bytes([id])) for id in range(256)]
 SPECIAL = AddedToken(id=900, content="<|end|>", special=True)
 
@@ -58,7 +56,7 @@ def test_vocab_and_merges_are_those_of_the_source():
 
 def test_special_tokens_and_pattern_travel_beside_the_files():
     config = dataclasses.replace(
-        GPT2, pretokenizer=(Split(Pattern("regex", r"\p{L}+|\P{L}")),), added_tokens=(SPECIAL,)
+        GPT2, pretokenizer=(Pretokenizer("split", pattern=Pattern("regex", r"\p{L}+|\P{L}")),), added_tokens=(SPECIAL,)
     )
     for beside in (to_tiktoken(parts(config=config))[1], to_vocab_merges(parts(config=config))[1]):
         assert (beside.pattern, beside.regex) == (r"\p{L}+|\P{L}", r"\p{L}+|\P{L}")
@@ -69,18 +67,24 @@ def test_special_tokens_and_pattern_travel_beside_the_files():
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"normalizer": (Rewrite("nfc"),)}, "normalizer"),
+        ({"normalizer": (Normalizer("nfc"),)}, "normalizer"),
         ({"prefix_space": True}, "pre_tokenizer.add_prefix_space"),
         ({"prefix_ids": (1,)}, "post_processor"),
         ({"suffix_ids": (1,)}, "post_processor"),
         ({"pretokenizer": ()}, "pre_tokenizer"),
-        ({"pretokenizer": (Digits(individual=True),)}, "pre_tokenizer"),
-        ({"pretokenizer": (*GPT2.pretokenizer, Digits(individual=True))}, "pre_tokenizer"),
-        ({"pretokenizer": (Split(Pattern("regex", "x"), "merged_with_next"),)}, "pre_tokenizer"),
-        ({"pretokenizer": (Split(Pattern("regex", "x"), "isolated", True),)}, "pre_tokenizer"),
-        ({"pretokenizer": (Split(Pattern("string", "x")),)}, "pre_tokenizer"),
+        ({"pretokenizer": (Pretokenizer("digits", individual=True),)}, "pre_tokenizer"),
+        ({"pretokenizer": (*GPT2.pretokenizer, Pretokenizer("digits", individual=True))}, "pre_tokenizer"),
+        (
+            {"pretokenizer": (Pretokenizer("split", pattern=Pattern("regex", "x"), behavior="merged_with_next"),)},
+            "pre_tokenizer",
+        ),
+        (
+            {"pretokenizer": (Pretokenizer("split", pattern=Pattern("regex", "x"), behavior="isolated", invert=True),)},
+            "pre_tokenizer",
+        ),
+        ({"pretokenizer": (Pretokenizer("split", pattern=Pattern("string", "x")),)}, "pre_tokenizer"),
         # What lies between the matches is a piece here, and lost to tiktoken.
-        ({"pretokenizer": (Split(Pattern("regex", r"\d{1,3}")),)}, "pre_tokenizer"),
+        ({"pretokenizer": (Pretokenizer("split", pattern=Pattern("regex", r"\d{1,3}")),)}, "pre_tokenizer"),
         *(
             ({"added_tokens": (dataclasses.replace(SPECIAL, **flag),)}, "added_tokens['<|end|>']")
             for flag in (
@@ -137,7 +141,7 @@ def test_merges_that_never_fire_do_not_stand_in_the_way():
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_real_ranks_come_out_as_they_came_in(name):
     source = shared(f"vocabs/{name}.tiktoken").read_bytes()
-    config = PipelineConfig(pretokenizer=(Split(Pattern("name", name)),), ignore_merges=True)
+    config = PipelineConfig(pretokenizer=(Pretokenizer("split", pattern=Pattern("name", name)),), ignore_merges=True)
     data, beside = to_tiktoken(TokenizerParts(Vocabulary.from_tiktoken(source), config))
     assert data.splitlines() == source.splitlines()
     assert beside.pattern == name

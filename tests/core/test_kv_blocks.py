@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.data import needs_data, shared
-from tokenizer_core import InvalidOption, block_hashes
+from tokenizer_core import InvalidOption, block_hashes, prefix_hash
 from tokenizer_core.kv_blocks import SCHEMES
 
 IDS = range(1, 41)
@@ -134,3 +134,17 @@ def test_a_million_ids_are_hashed_in_every_scheme() -> None:
     ids = np.arange(1_000_000, dtype=np.uint32)
     for scheme in SCHEMES:
         assert len(block_hashes(ids, scheme=scheme, block_size=16, **MODELS.get(scheme, {})).values) == 62_500
+
+
+@pytest.mark.parametrize(
+    ("count", "digest"),
+    [
+        (0, "99aa06d3014798d86001c324468d497f"),
+        (1, "45cdd2e492a8bbfc29cc0124ca8bf34b"),
+        (100, "59cbf569098f37dc1398720e6555a4b1"),
+        (1024, "b67ebdc4ecb04d6fb1b9144187ee9bb6"),
+        (5000, "619c14f45432ac2d5d9cfe9783913744"),
+    ],
+)
+def test_a_prefix_has_the_hash_that_python_xxhash_gives_it(count: int, digest: str) -> None:
+    assert prefix_hash(range(1, count + 1)) == digest

@@ -21,7 +21,7 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, offsets, requests, training
+from service.schemas import comparing, decoding, encode_jobs, offsets, parsing, requests, training
 from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
@@ -163,9 +163,8 @@ def section(page: str, title: str) -> str:
 
 
 def test_every_route_is_documented() -> None:
-    documented = set(
-        re.findall(r"`((?:GET|POST|PUT|DELETE) /[^`]*)`", (ROOT / "docs" / "http.md").read_text(encoding="utf-8"))
-    )
+    pages = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("http.md", "compat.md"))
+    documented = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /[^`]*)`", pages))
     every = settings.Settings(artifacts=(str(ROOT / "artifacts" / "base"),), check_uploads=True)
     paths = create_app(every).openapi()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
@@ -174,23 +173,25 @@ def test_every_route_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "model"),
+    ("page", "title", "model"),
     [
-        ("POST /encode", requests.EncodeRequest),
-        ("POST /decode", decoding.DecodeRequest),
-        ("POST /offsets", offsets.OffsetsRequest),
-        ("POST /count", requests.CountRequest),
-        ("POST /render", requests.RenderRequest),
-        ("POST /compare", comparing.CompareRequest),
-        ("POST /train-job", training.TrainJobRequest),
-        ("POST /train-job", training.CorpusRequest),
-        ("POST /train-job", training.TrainingSettings),
-        ("POST /encode-job", encode_jobs.EncodeJobRequest),
-        ("POST /encode-job", encode_jobs.EncodingSettings),
+        ("http.md", "`POST /encode`", requests.EncodeRequest),
+        ("http.md", "`POST /decode`", decoding.DecodeRequest),
+        ("http.md", "`POST /offsets`", offsets.OffsetsRequest),
+        ("http.md", "`POST /count`", requests.CountRequest),
+        ("http.md", "`POST /render`", requests.RenderRequest),
+        ("http.md", "`POST /parse`", parsing.ParseRequest),
+        ("http.md", "`POST /parse`", parsing.Output),
+        ("http.md", "`POST /compare`", comparing.CompareRequest),
+        ("http.md", "`POST /train-job`", training.TrainJobRequest),
+        ("http.md", "`POST /train-job`", training.CorpusRequest),
+        ("training.md", "Settings", training.TrainingSettings),
+        ("http.md", "`POST /encode-job`", encode_jobs.EncodeJobRequest),
+        ("http.md", "`POST /encode-job`", encode_jobs.EncodingSettings),
     ],
 )
-def test_every_option_of_a_route_is_documented(route: str, model: type[BaseModel]) -> None:
-    text = section("http.md", f"`{route}`")
+def test_every_option_of_a_route_is_documented(page: str, title: str, model: type[BaseModel]) -> None:
+    text = section(page, title)
     options = {field.alias or name for name, field in model.model_fields.items()}
     assert {option for option in options if f"`{option}`" not in text} == set()
 
@@ -205,8 +206,7 @@ def test_the_table_of_parts_is_the_real_one() -> None:
 
 
 def test_the_table_of_training_settings_is_the_real_one() -> None:
-    rows = (f"| `{each.name}` | {each.shown_default} | {each.text} |" for each in training_settings().values())
-    table = "\n".join(("| setting | default | meaning |", "|---|---|---|", *rows))
+    table = "".join(f"- `{each.name}` ({each.shown_default}): {each.text}\n" for each in training_settings().values())
     assert table in (ROOT / "docs" / "training.md").read_text(encoding="utf-8"), table
 
 
@@ -216,7 +216,7 @@ def test_the_page_of_the_python_api_is_that_of_the_docstrings() -> None:
 
 def test_every_error_code_is_documented() -> None:
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    documented = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    documented = dict(re.findall(r"^- `(\w+)` \((\d+)\): ", text, re.MULTILINE))
     assert documented == {code: str(problem.status) for code, problem in PROBLEMS.items()}
     assert {code for code in CLASS_OF_CODE if f"`{code}`" not in text} == set()
 

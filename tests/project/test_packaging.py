@@ -14,9 +14,9 @@ from packaging.utils import canonicalize_name
 import tokenizer_core
 from service.app import create_app
 from service.settings import Settings
+from tests.support.packages import PROJECT
 from tests.support.paths import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
@@ -34,7 +34,7 @@ def compose() -> dict[str, Any]:
 
 
 def test_one_version_everywhere() -> None:
-    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["dynamic"] == ["version"]
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     kernel = tomllib.loads((ROOT / "tokenizer_core" / "kernel" / "Cargo.toml").read_text(encoding="utf-8"))
     version = kernel["package"]["version"]
@@ -60,7 +60,7 @@ def test_every_copied_source_exists_and_reaches_the_builder() -> None:
     assert all((ROOT / source).exists() for source in sources)
 
 
-LOCKS = {"image": ["build"], "tests": ["build", "test", "tools"]}
+LOCKS = {"image": ["build", "jobs"], "tests": ["build", "jobs", "test", "tools"]}
 
 
 def locked(name: str) -> dict[str, set[str]]:
@@ -77,10 +77,9 @@ def locked(name: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", LOCKS)
 def test_the_lock_pins_by_hash_what_is_required_and_names_no_address(name: str) -> None:
     pins = locked(name)
-    project = PROJECT["project"]
     wanted = [
-        *project["dependencies"],
-        *(one for extra in LOCKS[name] for one in project["optional-dependencies"][extra]),
+        *PROJECT["dependencies"],
+        *(one for extra in LOCKS[name] for one in PROJECT["optional-dependencies"][extra]),
     ]
     assert wanted
     for requirement in map(Requirement, wanted):
@@ -100,7 +99,7 @@ def test_image_and_tests_run_the_same_versions_and_install_them_by_hash() -> Non
 
 @pytest.mark.parametrize("name", ["fastapi", "httptools", "starlette", "uvicorn", "uvloop"])
 def test_libraries_whose_inside_is_leaned_on_have_an_upper_bound(name: str) -> None:
-    (requirement,) = [one for one in map(Requirement, PROJECT["project"]["dependencies"]) if one.name == name]
+    (requirement,) = [one for one in map(Requirement, PROJECT["dependencies"]) if one.name == name]
     assert any(bound.operator in ("<", "==") for bound in requirement.specifier)
     assert not requirement.extras
 

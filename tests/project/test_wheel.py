@@ -8,14 +8,16 @@ import subprocess
 import sys
 import venv
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 import httpx
-import numpy
 import pytest
 
+from tests.service.problems import assert_problem
+from tests.support.packages import installed_with
 from tests.support.server import ROOT, listening
 from tests.support.waiting import until
 from tokenizer_core import Tokenizer
@@ -28,7 +30,9 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel without optimization, in a folder of its own that cargo uses again."""
+    """Take the wheel of ``TOKD_TEST_WHEEL``, or build one without optimization, in a folder that cargo uses again."""
+    if "TOKD_TEST_WHEEL" in os.environ:
+        return Path(os.environ["TOKD_TEST_WHEEL"]).absolute()
     out = tmp_path_factory.mktemp("wheel")
     quick = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0"}
     env = {**os.environ, **quick, "CARGO_TARGET_DIR": str(KERNEL / "target" / "wheel")}
@@ -38,14 +42,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.fixture(scope="module", params=["", "jobs"])
+def extra(request: pytest.FixtureRequest) -> str:
+    """The extra with which the wheel is installed, if any."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new environment with the wheel, which sees this one's packages but not the checkout, in a folder of its own."""
+def home(wheel: Path, extra: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment with the wheel and links to what pip would install with it, in a folder of its own."""
     home = tmp_path_factory.mktemp("home")
     venv.create(home / "venv", symlinks=True)
     (packages,) = (home / "venv" / "lib").glob("python*/site-packages")
-    # The editable install of the checkout is in a file that this line does not lead to.
-    (packages / "dependencies.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
+    for name in installed_with(*extra.split()):
+        files = distribution(name)
+        for top in {path.parts[0] for path in files.files or ()} - {".."}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(files.locate_file(top))
     install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", "--python", str(home / "venv"), *install], check=True)
     (home / "folder").mkdir()
@@ -87,11 +100,16 @@ def test_the_command_encodes_from_any_folder(home: Path, given: list[str]) -> No
     assert [int(id) for id in out.split()] == Tokenizer.open(ROOT / "artifacts" / "base").encode(TEXT).tolist()
 
 
-def test_the_server_serves_from_any_folder_and_publishes_there(home: Path, address: str) -> None:
+def test_the_server_serves_from_any_folder_and_publishes_there(home: Path, extra: str, address: str) -> None:
     expected = Tokenizer.open(ROOT / "artifacts" / "base")
     answer = httpx.post(f"{address}/encode", json={"text": TEXT}).json()
     assert (answer["ids"], answer["tokenizer"]) == (expected.encode(TEXT).tolist(), expected.hash)
     body = {"corpus": {"texts": ["low lower lowest"]}, "settings": {"vocab_size": 258}}
-    place = httpx.post(f"{address}/train-job", json=body).headers["location"]
+    submitted = httpx.post(f"{address}/train-job", json=body)
+    if extra != "jobs":
+        assert_problem(submitted, "jobs_not_installed")
+        assert list((home / "folder").iterdir()) == []
+        return
+    place = submitted.headers["location"]
     assert until(lambda: json.loads(httpx.get(address + place).content)["state"] == "succeeded")
     assert len([path for path in (home / "folder" / "artifacts").iterdir() if path.name != ".jobs"]) == 1

@@ -20,6 +20,7 @@ POSTS = (
     "/offsets",
     "/count",
     "/render",
+    "/parse",
     "/explain",
     "/pack",
     "/compare",
@@ -29,6 +30,8 @@ POSTS = (
     "/v1/detokenize",
     "/v1/responses/input_tokens",
     "/v1/messages/count_tokens",
+    "/v1/chat/completions/derender",
+    "/v1/completions/derender",
     "/train-job",
     "/encode-job",
 )

@@ -18,7 +18,8 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.cli import main
-from service.jobs import JobStore, supervisor
+from service.jobs import supervisor
+from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of

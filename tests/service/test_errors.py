@@ -44,7 +44,7 @@ def test_every_code_that_the_service_raises_is_in_the_table_and_every_code_of_th
 def test_every_code_is_documented() -> None:
     text = (ROOT / "docs" / "errors.md").read_text("utf-8")
     for code, problem in PROBLEMS.items():
-        assert f"| `{code}` | {problem.status} |" in text
+        assert f"\n- `{code}` ({problem.status}): " in text
 
 
 def test_error_of_an_artifact_is_a_bug_of_the_server_and_says_nothing() -> None:

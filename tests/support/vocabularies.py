@@ -17,14 +17,12 @@ from tests.support import tiny
 from tests.support.data import shared
 from tokenizer_core import Responder, Tokenizer
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import AddedToken, PipelineConfig, TokenizerParts
+from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.reference import rank_file
 from tokenizer_core.reference.byte_alphabet import from_entry
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
-from tokenizer_core.stages.normalizers import Prepend, Replace, Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Digits, Split
+from tokenizer_core.stages import Pattern, Pretokenizer
 
 REAL = ("gpt2", "cl100k_base", "o200k_base", "qwen2", "llama3")
 TIKTOKEN = ("gpt2", "cl100k_base", "o200k_base")
@@ -125,12 +123,11 @@ def from_parts(vocabulary: Vocabulary, **config: Any) -> Tokenizer:
     return Tokenizer(TokenizerParts(vocabulary, PipelineConfig(**config)))
 
 
-def split(text: str, behavior: Any = "isolated", invert: bool = False) -> Split:
+def split(text: str, behavior: Any = "isolated", invert: bool = False) -> Pretokenizer:
     """Describe a cut at a pattern that is given by name or as a regular expression."""
-    return Split(Pattern("name" if text in PATTERNS else "regex", text), behavior, invert)
-
-
-__all__ = ["AddedToken", "Digits", "Prepend", "Replace", "Rewrite", "Strip"]
+    return Pretokenizer(
+        "split", pattern=Pattern("name" if text in PATTERNS else "regex", text), behavior=behavior, invert=invert
+    )
 
 
 def answered(tokenizer: Tokenizer, text: str) -> tuple[bytes, int]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from tokenizer_core.checking.report import Finding, failed, passed
 from tokenizer_core.checking.texts import prose
-from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.token_counts import fertility as fertility_of
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -42,7 +41,7 @@ def fertility(tokenizer: Tokenizer) -> Finding:
                 f"{name} costs {measure['per_byte']:.2f} tokens a byte; it must be above 0 and at most 1",
                 kinds=measures,
             )
-    if tokenizer.config.model != ByteBpe():
+    if not tokenizer.config.model.is_byte_bpe:
         # Nothing says how well another model must do: what it does not know is one token, however long.
         return passed(f"tokens a word: {summary}", kinds=measures)
     best = min(measure["per_char"] for measure in measures.values())

@@ -8,10 +8,10 @@ from typing import Any
 
 from tokenizer_core.checking.report import MAX_EXAMPLES, Finding, excerpt, failed, not_applicable, passed
 from tokenizer_core.checking.texts import covered, every_character, hard, prose
-from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages import Normalizer
 from tokenizer_core.tokenizer import Tokenizer
 
-_EQUIVALENT = (Rewrite("nfc"), Rewrite("nfd"))
+_EQUIVALENT = (Normalizer("nfc"), Normalizer("nfd"))
 """Normalizers that change a text into one that means the same."""
 
 CONTEXT = 24

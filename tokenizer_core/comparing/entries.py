@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from heapq import nsmallest
 
-from tokenizer_core.stages.models import WordPiece
 from tokenizer_core.tokenizer import Tokenizer
 
 LISTED = 10
@@ -24,7 +23,7 @@ def entries(tokenizer: Tokenizer) -> dict[int, bytes]:
     space before it in place of the prefix of all others.
     """
     vocabulary, model = tokenizer.parts.vocabulary, tokenizer.config.model
-    prefix = model.prefix.encode() if isinstance(model, WordPiece) else None
+    prefix = model.prefix.encode() if model.type == "word_piece" else None
     of_text = (lambda entry: entry) if not vocabulary.is_text else partial(_text_of, prefix)
     added = {token.id for token in tokenizer.added_tokens}
     read = ((id, vocabulary.token_bytes(id)) for id in range(vocabulary.id_limit) if id not in added)

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
-import zstandard
-
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.errors import CorpusNotFound, InvalidCorpus, InvalidOption
+from tokenizer_core.zstd import zstd
 
 CorpusFormat = Literal["text", "jsonl", "parquet", "counts"]
 Compression = Literal["", ".gz", ".zst"]
@@ -311,7 +310,7 @@ def failures(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
     """Turn what goes wrong with a file into an error that names it."""
     try:
         yield
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError, more) as error:
+    except (OSError, EOFError, zlib.error, zstd.ZstdError, more) as error:
         raise unreadable(source.name, error) from error
 
 
@@ -347,12 +346,12 @@ def _read(file: io.RawIOBase | gzip.GzipFile) -> Iterator[bytes]:
 
 
 def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
-    """Unpack frames one after the other; one that is cut short is an error, which zstandard's own reader hides."""
+    """Unpack frames one after the other; one that is cut short is an error, which a reader of many frames hides."""
     frame = None
     while data := file.read(_ZSTD_STEP):
         while data:
             if frame is None:
-                frame = zstandard.ZstdDecompressor().decompressobj()
+                frame = zstd.ZstdDecompressor()
             yield frame.decompress(data)
             data = b""
             if frame.eof:

@@ -10,7 +10,7 @@ from tokenizer_core.arguments import holds_surrogate, whole_number
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, InvalidOption
 from tokenizer_core.formats.fields import Fields, identifier
-from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
+from tokenizer_core.stages import Model
 
 if TYPE_CHECKING:
     from tokenizer_core._kernel import Vocabulary
@@ -82,7 +82,7 @@ def reserved(parts: TokenizerParts) -> TokenizerParts:
 
 def has_byte_fallback(model: Model) -> bool:
     """Tell whether unknown characters become the entries of their bytes."""
-    return isinstance(model, CharBpe | Unigram | Symbols) and model.byte_fallback
+    return model.type in ("char_bpe", "unigram", "symbols") and bool(model.byte_fallback)
 
 
 def given_ids(

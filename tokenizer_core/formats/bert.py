@@ -16,13 +16,10 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import check_numbers, reserve
 from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
-from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal
+from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal, with_roles
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.side_files import read_beside
-from tokenizer_core.stages.decoders import WordPiece as Decoder
-from tokenizer_core.stages.models import WordPiece
-from tokenizer_core.stages.normalizers import Bert
-from tokenizer_core.stages.pretokenizers import Cut
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 
 VOCAB = "vocab.txt"
 _BY_MODEL = {
@@ -60,9 +57,8 @@ def read(path: Path) -> TokenizerParts:
     """
     found = {VOCAB: files.read(path)} | read_beside(path.parent)
     parts = parse(found[VOCAB], with_class(found, found.get(MODEL_CONFIG), _BY_MODEL))
-    hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
-    provenance = {"imported_from": {"format": "vocab_txt", "files": hashes}}
-    return dataclasses.replace(parts, name=files.name_of_directory(path.parent), provenance=provenance)
+    name, provenance = files.name_of_directory(path.parent), files.origin("vocab_txt", found)
+    return dataclasses.replace(parts, name=name, provenance=provenance)
 
 
 def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
@@ -80,7 +76,8 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
             raise Unsupported(f"{config.at(key)} must be {json.dumps(wanted)}", field=config.at(key))
     lowercase = config.take("do_lower_case", bool, True)
     strip_accents = config.optional("strip_accents", bool)
-    normalizer = Bert(
+    normalizer = Normalizer(
+        "bert",
         clean_text=True,
         handle_chinese_chars=config.take("tokenize_chinese_chars", bool, True),
         strip_accents=lowercase if strip_accents is None else strip_accents,
@@ -103,22 +100,20 @@ def parse(vocab: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     parts = build(
         vocabulary, tuple(added.values()), Roles(unk=roles["unk"], cls=roles["cls"], sep=roles["sep"]), normalizer
     )
-    told = {**files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)}
-    told |= {f"{role}_token": literal for role, literal in named.items() if not told.get(f"{role}_token")}
-    settings = read_settings({**beside, CONFIG: json.dumps(told).encode()}, parts.config, parts.settings)
+    settings = read_settings(with_roles(beside, named), parts.config, parts.settings)
     return dataclasses.replace(parts, settings=settings)
 
 
-def build(vocabulary: Vocabulary, added: Sequence[AddedToken], roles: Roles, normalizer: Bert) -> TokenizerParts:
+def build(vocabulary: Vocabulary, added: Sequence[AddedToken], roles: Roles, normalizer: Normalizer) -> TokenizerParts:
     """Put the parts of a BERT together."""
     frame = None
     if roles.cls is not None and roles.sep is not None:
         frame = ((roles.cls, 0), ("A", 0), (roles.sep, 0), ("B", 1), (roles.sep, 1))
     config = PipelineConfig(
         normalizer=(normalizer,),
-        pretokenizer=(Cut("bert"),),
-        model=WordPiece(unk=roles.unk),
-        decoder=(Decoder(),),
+        pretokenizer=(Pretokenizer("bert"),),
+        model=Model("word_piece", unk=roles.unk),
+        decoder=(Decoder("word_piece", prefix="##", cleanup=True),),
         added_tokens=tuple(added),
         prefix_ids=() if roles.cls is None else (roles.cls,),
         suffix_ids=() if roles.sep is None else (roles.sep,),

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -99,6 +99,12 @@ def read_optional(path: Path) -> bytes | None:
 def sha256(data: bytes) -> str:
     """Return ``sha256:`` and 64 hexadecimal digits."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def origin(format: str, found: Mapping[str, bytes], **more: Any) -> dict[str, Any]:
+    """Say for the provenance which files a tokenizer was read from."""
+    hashes = {name: sha256(data) for name, data in sorted(found.items())}
+    return {"imported_from": {"format": format, "files": hashes, **more}}
 
 
 def is_hash(text: str) -> bool:

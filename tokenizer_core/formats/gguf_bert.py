@@ -25,7 +25,7 @@ from tokenizer_core.formats.gguf_keys import (
     role_id,
     settings,
 )
-from tokenizer_core.stages.normalizers import Bert
+from tokenizer_core.stages import Normalizer
 
 _BEGINS = "\u2581"
 _PREFIX = "##"
@@ -61,7 +61,9 @@ def read(keys: Keys) -> TokenizerParts:
             cls=(roles["bos"] if cls is None else cls) if framed else None,
             sep=(roles["eos"] if sep is None else sep) if framed else None,
         ),
-        Bert(clean_text=True, handle_chinese_chars=True, strip_accents=strip_accents, lowercase=lowercase),
+        Normalizer(
+            "bert", clean_text=True, handle_chinese_chars=True, strip_accents=strip_accents, lowercase=lowercase
+        ),
     )
     named = settings(keys, roles, added)
     return dataclasses.replace(parts, settings=dataclasses.replace(named, pair_template=parts.settings.pair_template))

@@ -15,8 +15,12 @@ from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import hf_json
 from tokenizer_core.formats.gguf_added import added_tokens
 from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, numbered, role_id, settings
+from tokenizer_core.formats.hf_stages import write_frames
+from tokenizer_core.frame import Part
 
 _SPACE = "\u2581"
+_A: Part = ("A", 0)
+_B: Part = ("B", 0)
 
 
 def read(keys: Keys) -> TokenizerParts:
@@ -34,7 +38,7 @@ def read(keys: Keys) -> TokenizerParts:
         "version": "1.0",
         "added_tokens": [dataclasses.asdict(token) for token in added],
         "normalizer": _replace(" ", _SPACE),
-        "post_processor": _frame(bos, tokens[bos]),
+        "post_processor": write_frames(((bos, 0), _A), ((bos, 0), _A, (bos, 0), _B), {bos: tokens[bos]}),
         "decoder": {
             "type": "Sequence",
             "decoders": [_replace(_SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}],
@@ -64,14 +68,3 @@ def _named(keys: Keys, roles: dict[str, int | None], parts: TokenizerParts) -> A
 
 def _replace(text: str, content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": {"String": text}, "content": content}
-
-
-def _frame(id: int, literal: str) -> dict[str, Any]:
-    bos = {"SpecialToken": {"id": literal, "type_id": 0}}
-    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
-    return {
-        "type": "TemplateProcessing",
-        "single": [bos, first],
-        "pair": [bos, first, bos, second],
-        "special_tokens": {literal: {"id": literal, "ids": [id], "tokens": [literal]}},
-    }

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tokenizer_core.stages.normalizers import Rewrite
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Digits, PretokenizerStage, Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER, _LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
@@ -57,7 +55,7 @@ _CJK = "[一-龥ࠀ-一가-퟿]+"
 
 
 @dataclass(frozen=True, slots=True)
-class Pretokenizer:
+class NamedPretokenizer:
     """The meaning of a name.
 
     Attributes:
@@ -67,67 +65,67 @@ class Pretokenizer:
         add_bos: whether a text begins with the token ``bos`` where the file does not say.
     """
 
-    stages: tuple[PretokenizerStage, ...]
+    stages: tuple[Pretokenizer, ...]
     nfc: bool = False
     ignore_merges: bool = False
     add_bos: bool = False
 
     @property
-    def normalizer(self) -> tuple[Rewrite, ...]:
+    def normalizer(self) -> tuple[Normalizer, ...]:
         """The stages of the normalizer."""
-        return (Rewrite("nfc"),) if self.nfc else ()
+        return (Normalizer("nfc"),) if self.nfc else ()
 
 
-def _named(name: str) -> tuple[Split, ...]:
-    return (Split(Pattern("name", name)),)
+def _named(name: str) -> tuple[Pretokenizer, ...]:
+    return (Pretokenizer("split", pattern=Pattern("name", name)),)
 
 
-def _cuts(*expressions: str) -> tuple[Split, ...]:
-    return tuple(Split(Pattern("regex", expression)) for expression in expressions)
+def _cuts(*expressions: str) -> tuple[Pretokenizer, ...]:
+    return tuple(Pretokenizer("split", pattern=Pattern("regex", expression)) for expression in expressions)
 
 
 _GPT2, _CL100K, _QWEN2, _O200K = map(_named, ("gpt2", "cl100k_base", "qwen2", "o200k_base"))
-_EACH_DIGIT: tuple[PretokenizerStage, ...] = (Digits(individual=True), *_GPT2)
+_EACH_DIGIT: tuple[Pretokenizer, ...] = (Pretokenizer("digits", individual=True), *_GPT2)
 
-_KNOWN: dict[Pretokenizer, tuple[str, ...]] = {
-    Pretokenizer(_GPT2): (
+_KNOWN: dict[NamedPretokenizer, tuple[str, ...]] = {
+    NamedPretokenizer(_GPT2): (
         *("gpt-2", "phi-2", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en", "jina-v2-code"),
         *("roberta-bpe", "jais", "trillion", "exaone4", "gigachat", "a.x-4.0", "mellum", "granite-docling"),
     ),
-    Pretokenizer(_GPT2, nfc=True): ("mpt", "olmo", "modern-bert"),
-    Pretokenizer(_EACH_DIGIT): ("starcoder", "refact", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"),
-    Pretokenizer(_EACH_DIGIT, nfc=True): ("command-r",),
-    Pretokenizer(
+    NamedPretokenizer(_GPT2, nfc=True): ("mpt", "olmo", "modern-bert"),
+    NamedPretokenizer(_EACH_DIGIT): ("starcoder", "refact", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"),
+    NamedPretokenizer(_EACH_DIGIT, nfc=True): ("command-r",),
+    NamedPretokenizer(
         (*_cuts(r"[\p{P}$+<=>^~|`]+"), *_GPT2, *_cuts("[0-9][0-9][0-9]")),
     ): ("falcon",),
-    Pretokenizer(_CL100K, ignore_merges=True, add_bos=True): (
+    NamedPretokenizer(_CL100K, ignore_merges=True, add_bos=True): (
         ("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano")
     ),
-    Pretokenizer(_CL100K, ignore_merges=True): ("glm4", "glm5"),
-    Pretokenizer(_CL100K): ("dbrx", "smaug-bpe", "chatglm-bpe"),
-    Pretokenizer(_QWEN2, nfc=True): ("qwen2", "deepseek-r1-qwen"),
-    Pretokenizer(_QWEN2): ("stablelm2", "megrez", "hunyuan", "grok-2", "kormo", "f2llmv2", "solar-open"),
-    Pretokenizer(_cuts(_QWEN35), nfc=True): ("qwen35",),
-    Pretokenizer(_O200K): ("gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"),
-    Pretokenizer(_cuts(_TEKKEN), ignore_merges=True, add_bos=True): ("tekken",),
-    Pretokenizer(_cuts(KIMI), ignore_merges=True): ("kimi-k2",),
-    Pretokenizer(_cuts(_SEED_CODER)): ("seed-coder",),
-    Pretokenizer(_cuts(_BAILING)): ("bailingmoe", "bailingmoe2", "llada-moe"),
-    Pretokenizer(_cuts(r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", _DEEPSEEK_V3)): (
+    NamedPretokenizer(_CL100K, ignore_merges=True): ("glm4", "glm5"),
+    NamedPretokenizer(_CL100K): ("dbrx", "smaug-bpe", "chatglm-bpe"),
+    NamedPretokenizer(_QWEN2, nfc=True): ("qwen2", "deepseek-r1-qwen"),
+    NamedPretokenizer(_QWEN2): ("stablelm2", "megrez", "hunyuan", "grok-2", "kormo", "f2llmv2", "solar-open"),
+    NamedPretokenizer(_cuts(_QWEN35), nfc=True): ("qwen35",),
+    NamedPretokenizer(_O200K): ("gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"),
+    NamedPretokenizer(_cuts(_TEKKEN), ignore_merges=True, add_bos=True): ("tekken",),
+    NamedPretokenizer(_cuts(KIMI), ignore_merges=True): ("kimi-k2",),
+    NamedPretokenizer(_cuts(_SEED_CODER)): ("seed-coder",),
+    NamedPretokenizer(_cuts(_BAILING)): ("bailingmoe", "bailingmoe2", "llada-moe"),
+    NamedPretokenizer(_cuts(r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", _DEEPSEEK_V3)): (
         ("deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4")
     ),
-    Pretokenizer(
-        (*_cuts(r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CJK), Digits(individual=True)),
+    NamedPretokenizer(
+        (*_cuts(r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CJK), Pretokenizer("digits", individual=True)),
     ): ("deepseek-coder",),
-    Pretokenizer(
+    NamedPretokenizer(
         (
             *_cuts(r"[\r\n]", rf"\s?[{_LETTERS}]+", r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", _CJK),
-            Digits(individual=True),
+            Pretokenizer("digits", individual=True),
         ),
     ): ("deepseek-llm",),
 }
 
-PRETOKENIZERS: Mapping[str, Pretokenizer] = MappingProxyType(
+PRETOKENIZERS: Mapping[str, NamedPretokenizer] = MappingProxyType(
     {name: pretokenizer for pretokenizer, names in _KNOWN.items() for name in names}
 )
 """Every name of ``tokenizer.ggml.pre`` whose pattern is known."""

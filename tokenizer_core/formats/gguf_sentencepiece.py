@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
+from tokenizer_core.config import AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import sentencepiece, sentencepiece_write
 from tokenizer_core.formats.gguf_added import added_tokens
@@ -147,10 +147,7 @@ def _beside(
     """Write the frame, the roles, the added tokens and the templates as the file that lies beside a model."""
     config: dict[str, Any] = {"added_tokens_decoder": {}}
     for token in listed:
-        config["added_tokens_decoder"][token.id] = {
-            "content": token.content,
-            **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS},
-        }
+        config["added_tokens_decoder"][token.id] = {"content": token.content, **token.flags}
     for role, default in _DEFAULT_FRAME[model_type].items():
         key = f"tokenizer.ggml.add_{role}_token"
         config[f"add_{role}_token"] = wanted = keys.take(key, bool, default)

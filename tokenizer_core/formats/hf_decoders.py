@@ -6,51 +6,51 @@ from typing import Any
 
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, unsupported
-from tokenizer_core.formats.hf_stages import flat, read_byte_level, read_metaspace, read_pattern, write_pattern
-from tokenizer_core.stages.decoders import (
-    BpeDecoder,
-    Ctc,
-    DecoderStage,
-    Join,
-    MetaspaceDecoder,
-    StripDecoder,
-    WordPiece,
+from tokenizer_core.formats.hf_stages import (
+    Spelled,
+    flat,
+    read_byte_level,
+    read_metaspace,
+    read_pattern,
+    read_stage,
+    write_byte_level,
+    write_pattern,
+    write_stage,
 )
-from tokenizer_core.stages.normalizers import Replace
+from tokenizer_core.stages import Decoder
 
-_JOINS: dict[str, Join] = {"Fuse": Join("fuse"), "ByteFallback": Join("byte_fallback")}
-_BYTE_LEVEL = Join("byte_level")
-_JOIN_NAMES = {stage: name for name, stage in _JOINS.items()}
+_DECODERS: Spelled = {
+    "Fuse": ("fuse", {}),
+    "ByteFallback": ("byte_fallback", {}),
+    "WordPiece": ("word_piece", {"prefix": "prefix", "cleanup": "cleanup"}),
+    "CTC": ("ctc", {"pad_token": "pad", "word_delimiter_token": "delimiter", "cleanup": "cleanup"}),
+    "BPEDecoder": ("bpe", {"suffix": "suffix"}),
+    "Strip": ("strip", {"content": "content", "start": "start", "stop": "stop"}),
+}
 
 
-def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, ...]:
+def read_decoder(value: object, *, is_byte_level: bool) -> tuple[Decoder, ...]:
     """Read the decoders; a byte-level model's tokens are decoded to bytes also where a file names none."""
     if value is None:
-        return () if is_byte_level else (Join("spaced"),)
-    stages: list[DecoderStage] = []
+        return () if is_byte_level else (Decoder("spaced"),)
+    stages: list[Decoder] = []
     for kind, fields in flat(value, "decoder", "decoders"):
         if is_byte_level and kind != "ByteLevel":
             raise unsupported(fields.at("type"), kind, "ByteLevel, Sequence")
         match kind:
             case "ByteLevel":
                 read_byte_level(fields)
-                stages.append(_BYTE_LEVEL)
+                stages.append(Decoder("byte_level"))
             case "Metaspace":
                 metaspace = read_metaspace(fields)
                 drops_first = metaspace.prepend != "never"
-                stages.append(MetaspaceDecoder(replacement=metaspace.replacement, drops_first=drops_first))
-            case "WordPiece":
-                stages.append(WordPiece(prefix=fields.take("prefix", str), cleanup=fields.take("cleanup", bool)))
-            case "CTC":
-                stages.append(_ctc(fields))
-            case "BPEDecoder":
-                stages.append(BpeDecoder(fields.take("suffix", str)))
+                stages.append(Decoder("metaspace", replacement=metaspace.replacement, drops_first=drops_first))
             case "Replace":
-                stages.append(Replace(read_pattern(fields), fields.take("content", str)))
+                stages.append(Decoder("replace", pattern=read_pattern(fields), content=fields.take("content", str)))
             case "Strip":
                 stages.append(_strip(fields))
-            case _ if kind in _JOINS:
-                stages.append(_JOINS[kind])
+            case _ if kind in _DECODERS:
+                stages.append(read_stage(kind, fields, _DECODERS, Decoder))
             case _:
                 wanted = (
                     "ByteLevel, WordPiece, CTC, Metaspace, BPEDecoder, Replace, Strip, Fuse, ByteFallback, Sequence"
@@ -60,45 +60,27 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[DecoderStage, .
     return () if is_byte_level else tuple(stages)
 
 
-def _ctc(fields: Fields) -> Ctc:
-    return Ctc(
-        pad=fields.take("pad_token", str),
-        delimiter=fields.take("word_delimiter_token", str),
-        cleanup=fields.take("cleanup", bool),
-    )
-
-
-def _strip(fields: Fields) -> StripDecoder:
+def _strip(fields: Fields) -> Decoder:
     content = fields.take("content", str)
     if len(content) != 1:
         raise InvalidArtifact(f"{fields.at('content')} must be one character", field=fields.at("content"))
-    return StripDecoder(content=content, start=fields.size("start"), stop=fields.size("stop"))
+    return Decoder("strip", content=content, start=fields.size("start"), stop=fields.size("stop"))
 
 
-def write_decoder(stages: tuple[DecoderStage, ...]) -> list[dict[str, Any]]:
+def write_decoder(stages: tuple[Decoder, ...]) -> list[dict[str, Any]]:
     """Write the decoders of a model that is not byte-level."""
-    return [_write(stage) for stage in stages if stage != Join("spaced")]
+    return [_write(stage) for stage in stages if stage.type != "spaced"]
 
 
-def _write(stage: DecoderStage) -> dict[str, Any]:
-    match stage:
-        case MetaspaceDecoder(replacement=replacement, drops_first=drops_first):
-            scheme = "always" if drops_first else "never"
-            return {"type": "Metaspace", "replacement": replacement, "prepend_scheme": scheme, "split": True}
-        case WordPiece():
-            return {"type": "WordPiece", "prefix": stage.prefix, "cleanup": stage.cleanup}
-        case Ctc(pad=pad, delimiter=delimiter, cleanup=cleanup):
-            return {"type": "CTC", "pad_token": pad, "word_delimiter_token": delimiter, "cleanup": cleanup}
-        case BpeDecoder(suffix):
-            return {"type": "BPEDecoder", "suffix": suffix}
-        case Replace(pattern, content):
-            return {"type": "Replace", "pattern": write_pattern(pattern), "content": content}
-        case StripDecoder():
-            return {"type": "Strip", "content": stage.content, "start": stage.start, "stop": stage.stop}
-        case Join("byte_level"):
-            return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-        case Join():
-            return {"type": _JOIN_NAMES[stage]}
-        case _:
-            kind = stage._json()["type"]
-            raise Unsupported(f"tokenizer.json cannot say the decoder {kind!r}", field="decoder")
+def _write(stage: Decoder) -> dict[str, Any]:
+    match stage.type:
+        case "metaspace":
+            scheme = "always" if stage.drops_first else "never"
+            return {"type": "Metaspace", "replacement": stage.replacement, "prepend_scheme": scheme, "split": True}
+        case "replace":
+            return {"type": "Replace", "pattern": write_pattern(stage.pattern), "content": stage.content}
+        case "byte_level":
+            return write_byte_level(add_prefix_space=True, use_regex=True)
+    if (written := write_stage(stage, _DECODERS)) is None:
+        raise Unsupported(f"tokenizer.json cannot say the decoder {stage.type!r}", field="decoder")
+    return written

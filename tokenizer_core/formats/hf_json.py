@@ -30,7 +30,6 @@ from tokenizer_core.formats.hf_stages import (
 )
 from tokenizer_core.formats.side_files import read_beside
 from tokenizer_core.frame import Frame
-from tokenizer_core.stages.models import ByteBpe
 
 TOKENIZER = "tokenizer.json"
 _SIDES: dict[str, Side] = {"Left": "left", "Right": "right"}
@@ -50,12 +49,23 @@ def read(path: str | Path) -> TokenizerParts:
     if not os.path.isdir(path):  # noqa: PTH112
         data = files.read(path)
         found = read_beside(path.parent) if path.name == TOKENIZER else {}
-        return _with_provenance(parse(data, found), {path.name: data} | found, files.name_of_file(path))
-    found = read_beside(path)
-    name = files.name_of_directory(path)
-    tokenizer = files.read_optional(path / TOKENIZER)
-    if tokenizer is not None:
-        return _with_provenance(parse(tokenizer, found), {TOKENIZER: tokenizer} | found, name)
+        name, provenance = files.name_of_file(path), files.origin("huggingface", {path.name: data} | found)
+        return dataclasses.replace(parse(data, found), name=name, provenance=provenance)
+    found, own = read_beside(path), {}
+    if (tokenizer := files.read_optional(path / TOKENIZER)) is not None:
+        parts, own = parse(tokenizer, found), {TOKENIZER: tokenizer}
+    else:
+        parts, own = _of_pair(path, found)
+    provenance = files.origin("huggingface", own | found)
+    return dataclasses.replace(parts, name=files.name_of_directory(path), provenance=provenance)
+
+
+def _of_pair(path: Path, found: Mapping[str, bytes]) -> tuple[TokenizerParts, dict[str, bytes]]:
+    """Read ``vocab.json`` and ``merges.txt``; return them, too.
+
+    Raises:
+        ArtifactNotFound: not both are there.
+    """
     vocab, merges = files.read_optional(path / "vocab.json"), files.read_optional(path / "merges.txt")
     if vocab is None or merges is None:
         raise ArtifactNotFound(
@@ -63,7 +73,7 @@ def read(path: str | Path) -> TokenizerParts:
         )
     beside = with_class(found, found.get(MODEL_CONFIG), hf_vocab_merges.BY_MODEL)
     parts = parse(*hf_vocab_merges.document(vocab, merges, beside))
-    return _with_provenance(parts, {"vocab.json": vocab, "merges.txt": merges} | found, name)
+    return parts, {"vocab.json": vocab, "merges.txt": merges}
 
 
 def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
@@ -78,7 +88,7 @@ def parse(tokenizer: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     entries, fallback = vocabulary, has_byte_fallback(part.model)
     vocabulary = reserve(vocabulary, added, ignore_merges=part.ignore_merges, byte_fallback=fallback)
     check_numbers(entries, len(entries), added)
-    is_byte_level = isinstance(part.model, ByteBpe)
+    is_byte_level = part.model.is_byte_bpe
     stages, prefix_space = read_pretokenizer(fields.any("pre_tokenizer"), is_byte_level=is_byte_level)
     frame = read_post_processor(fields.any("post_processor"))
     decoder = read_decoder(fields.any("decoder"), is_byte_level=is_byte_level)
@@ -150,9 +160,3 @@ def _read_padding(value: object, settings: Settings, added: tuple[AddedToken, ..
             field="padding.pad_id",
         )
     return dataclasses.replace(settings, padding_side=side, pad=literal if literal in known else None)
-
-
-def _with_provenance(parts: TokenizerParts, found: Mapping[str, bytes], name: str) -> TokenizerParts:
-    hashes = {file: files.sha256(data) for file, data in sorted(found.items())}
-    provenance = {"imported_from": {"format": "huggingface", "files": hashes}}
-    return dataclasses.replace(parts, name=name, provenance=provenance)

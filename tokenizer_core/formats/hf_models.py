@@ -10,7 +10,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_scores import to_write
-from tokenizer_core.stages.models import ByteBpe, CharBpe, Model, Symbols, Unigram, WordLevel, WordPiece
+from tokenizer_core.stages import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +45,24 @@ def _bpe(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     ignore_merges = fields.take("ignore_merges", bool, False)
     if not vocabulary.is_text:
         # Every byte has a token, so nothing is ever unknown, and neither of the two can change an id.
-        return ModelPart(model=ByteBpe(), ignore_merges=ignore_merges, unk=unk)
+        return ModelPart(model=Model("byte_bpe"), ignore_merges=ignore_merges, unk=unk)
     id = None if unk is None else dict(vocabulary.token_texts()).get(unk)
-    model = CharBpe(unk=id, fuse_unk=fuse_unk, byte_fallback=byte_fallback, prefix=affixes[0], suffix=affixes[1])
+    model = Model(
+        "char_bpe", unk=id, fuse_unk=fuse_unk, byte_fallback=byte_fallback, prefix=affixes[0], suffix=affixes[1]
+    )
     return ModelPart(model=model, ignore_merges=ignore_merges, unk=unk)
 
 
 def _word_level(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     unk = fields.take("unk_token", str)
     ids = dict(vocabulary.token_texts())
-    return ModelPart(model=WordLevel(unk=ids.get(unk)), unk=unk)
+    return ModelPart(model=Model("word_level", unk=ids.get(unk)), unk=unk)
 
 
 def _word_piece(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
     unk = fields.take("unk_token", str)
-    model = WordPiece(
+    model = Model(
+        "word_piece",
         unk=dict(vocabulary.token_texts()).get(unk),
         prefix=fields.take("continuing_subword_prefix", str),
         max_chars=fields.size("max_input_chars_per_word"),
@@ -75,14 +78,7 @@ def _unigram(fields: Fields, vocabulary: Vocabulary) -> ModelPart:
             raise InvalidArtifact(f"no entry has the id {unk}", code="unknown_token_id", field=fields.at("unk_id"))
     byte_fallback = fields.take("byte_fallback", bool, False)
     entry = None if unk is None else (vocabulary.token_bytes(unk) or b"").decode()
-    return ModelPart(model=Unigram(unk=unk, byte_fallback=byte_fallback), unk=entry)
-
-
-def _not_yet(family: str) -> Callable[[Fields, Vocabulary], ModelPart]:
-    def refuse(_fields: Fields, _vocabulary: Vocabulary) -> ModelPart:
-        raise Unsupported(f"model.type: {family}, which is not supported yet", field="model.type")
-
-    return refuse
+    return ModelPart(model=Model("unigram", unk=unk, byte_fallback=byte_fallback), unk=entry)
 
 
 _READERS: dict[str, Callable[[Fields, Vocabulary], ModelPart]] = {
@@ -111,10 +107,10 @@ def write_model(
         scores: of entries, by id.
         unk: the literal of the unknown token.
     """
-    match model:
-        case WordLevel():
+    match model.type:
+        case "word_level":
             return {"type": "WordLevel", "vocab": vocab, "unk_token": _literal_of(model.unk, unk, vocab, texts)}
-        case WordPiece():
+        case "word_piece":
             return {
                 "type": "WordPiece",
                 "unk_token": _literal_of(model.unk, unk, vocab, texts),
@@ -122,7 +118,7 @@ def write_model(
                 "max_input_chars_per_word": model.max_chars,
                 "vocab": vocab,
             }
-        case Unigram():
+        case "unigram":
             if (
                 model.sums != "double"
                 or model.reserved
@@ -136,34 +132,22 @@ def write_model(
                 "vocab": [[texts[id], to_write(score)] for id, score in enumerate(scores)],
                 "byte_fallback": model.byte_fallback,
             }
-        case Symbols():
+        case "symbols":
             raise Unsupported(f"tokenizer.json has no model over each {model.unit}", field="model")
-        case CharBpe():
-            return {
-                "type": "BPE",
-                "dropout": None,
-                "unk_token": None if model.unk is None else texts[model.unk],
-                "continuing_subword_prefix": model.prefix or None,
-                "end_of_word_suffix": model.suffix or None,
-                "fuse_unk": model.fuse_unk,
-                "byte_fallback": model.byte_fallback,
-                "ignore_merges": ignore_merges,
-                "vocab": vocab,
-                "merges": merges,
-            }
-        case ByteBpe():
-            return {
-                "type": "BPE",
-                "dropout": None,
-                "unk_token": None,
-                "continuing_subword_prefix": None,
-                "end_of_word_suffix": None,
-                "fuse_unk": False,
-                "byte_fallback": False,
-                "ignore_merges": ignore_merges,
-                "vocab": vocab,
-                "merges": merges,
-            }
+    # That of bytes has no fields.
+    fields = model.to_dict()
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None if fields.get("unk") is None else texts[fields["unk"]],
+        "continuing_subword_prefix": fields.get("prefix") or None,
+        "end_of_word_suffix": fields.get("suffix") or None,
+        "fuse_unk": fields.get("fuse_unk", False),
+        "byte_fallback": fields.get("byte_fallback", False),
+        "ignore_merges": ignore_merges,
+        "vocab": vocab,
+        "merges": merges,
+    }
 
 
 def _literal_of(id: int | None, unk: str | None, vocab: dict[str, int], texts: dict[int, str]) -> str:

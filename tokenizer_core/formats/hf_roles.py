@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
@@ -14,13 +15,25 @@ CONFIG, TOKENS_MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", 
 ROLES = ("bos", "eos", "pad", "unk")
 OTHER_ROLES = ("sep_token", "cls_token", "mask_token")
 LISTS = ("additional_special_tokens", "extra_special_tokens")
-NAMING = (*(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")), *LISTS)
-"""The keys that name special tokens, in the order in which transformers adds these."""
+ALL_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+"""In the order in which transformers adds their tokens."""
+NAMING = (*(f"{role}_token" for role in ALL_ROLES), *LISTS)
+"""The keys that name special tokens, in the same order."""
+ROBERTA = dict(zip(ALL_ROLES, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
+BERT = dict(zip(ALL_ROLES, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
+"""Literals of the roles in well-known vocabularies."""
 
 
 def load(beside: Mapping[str, bytes], name: str) -> Fields:
     """Read one of the files; a missing one has no keys."""
     return Fields(files.parse_json(beside[name], name) if name in beside else {}, name)
+
+
+def with_roles(beside: Mapping[str, bytes], literals: Mapping[str, str]) -> dict[str, bytes]:
+    """Name the tokens of roles that the configuration does not name."""
+    told = {**files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)}
+    told |= {f"{role}_token": literal for role, literal in literals.items() if not told.get(f"{role}_token")}
+    return {**beside, CONFIG: json.dumps(told).encode()}
 
 
 def take_decoder(config: Fields) -> Iterator[tuple[AddedToken, str]]:

@@ -32,27 +32,16 @@ from tokenizer_core.formats.hf_roles import (
     take_literal,
 )
 from tokenizer_core.formats.side_files import PROCESSOR_TEMPLATE, TEMPLATE, read_beside
-from tokenizer_core.stages.models import ByteBpe, CharBpe
-from tokenizer_core.stages.normalizers import Bert, Prepend, SentencePieceRules
-from tokenizer_core.stages.pretokenizers import Alphabet, Metaspace
+from tokenizer_core.stages import Pretokenizer
 
 _SIDES: dict[str, Side] = {"left": "left", "right": "right"}
 _NO_LENGTH = 10**15
 """transformers writes ``int(1e30)`` for "no limit"; nothing this long was ever meant."""
 
-_CLEAR_PREFIX = {
-    "GPT2",
-    "Roberta",
-    "Bart",
-    "Longformer",
-    "LED",
-    "Deberta",
-    "CodeGen",
-    "GPTNeoX",
-    "Mvp",
-    "Qwen2",
+_CLEAR_PREFIX = (
+    *("GPT2", "Roberta", "Bart", "Longformer", "LED", "Deberta", "CodeGen", "GPTNeoX", "Mvp", "Qwen2"),
     "Cohere",
-}
+)
 """Classes of transformers that put no space before a text unless ``add_prefix_space`` says so, whatever
 ``tokenizer.json`` does."""
 
@@ -89,7 +78,15 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
     named = roles | {role: extra.get(f"{role}_token") for role in ("cls", "sep")}
     _check_frame(fields, config, {role: known[literal] for role, literal in named.items() if literal is not None})
     template, templates = _templates(beside, fields)
-    settings = dataclasses.replace(
+    given: dict[str, Any] = {"generation": read_generation(beside)}
+    given |= {side: fields.choice(side, _SIDES) for side in ("padding_side", "truncation_side") if fields.has(side)}
+    if fields.has("model_max_length"):
+        given["model_max_length"] = _length(fields)
+    extra |= fields.rest()
+    if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
+        extra[MODEL_LENGTH] = length
+    kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
+    return dataclasses.replace(
         defaults,
         bos=roles["bos"],
         eos=roles["eos"],
@@ -97,19 +94,9 @@ def read_settings(beside: Mapping[str, bytes], config: PipelineConfig, defaults:
         unk=roles["unk"] or defaults.unk,
         chat_template=template,
         named_templates=templates,
-        generation=read_generation(beside),
+        extra=tuple(kept),
+        **given,
     )
-    if fields.has("padding_side"):
-        settings = dataclasses.replace(settings, padding_side=fields.choice("padding_side", _SIDES))
-    if fields.has("truncation_side"):
-        settings = dataclasses.replace(settings, truncation_side=fields.choice("truncation_side", _SIDES))
-    if fields.has("model_max_length"):
-        settings = dataclasses.replace(settings, model_max_length=_length(fields))
-    extra |= fields.rest()
-    if (length := model_length(load(beside, MODEL_CONFIG).rest())) is not None:
-        extra[MODEL_LENGTH] = length
-    kept = ((key, json.dumps(extra[key], sort_keys=True, ensure_ascii=False)) for key in sorted(extra))
-    return dataclasses.replace(settings, extra=tuple(kept))
 
 
 def templates_in(directory: Path) -> tuple[dict[str, bytes], Settings]:
@@ -163,7 +150,7 @@ def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
 
     That none is put is said of models beside byte-level BPE too whose stages put one, also by older artifacts.
     """
-    puts, is_byte_level = _puts_space(config), isinstance(config.model, ByteBpe)
+    puts, is_byte_level = _puts_space(config), config.model.is_byte_bpe
     if fields.has("add_prefix_space"):
         said = fields.take("add_prefix_space", bool)
         if said != puts and (said or is_byte_level):
@@ -183,7 +170,7 @@ def _check_prefix_space(fields: Fields, config: PipelineConfig) -> None:
 
 def _check_bert(fields: Fields, config: PipelineConfig) -> None:
     """Check what transformers' BERT would write over the normalizer of ``tokenizer.json``."""
-    stage = next((stage for stage in config.normalizer if isinstance(stage, Bert)), None)
+    stage = next((stage for stage in config.normalizer if stage.type == "bert"), None)
     if stage is None or not is_bert(fields):
         return
     said = {
@@ -206,7 +193,7 @@ def _check_clean_up(fields: Fields, config: PipelineConfig) -> None:
     for flag in (key, f"{key}_for_bpe_even_though_it_will_corrupt_output"):
         if not isinstance(value := fields.peek(flag), bool | None):
             raise InvalidArtifact(f"{flag} must be true or false", field=fields.at(flag))
-    if fields.peek(key) and value and isinstance(config.model, ByteBpe | CharBpe):
+    if fields.peek(key) and value and config.model.type in ("byte_bpe", "char_bpe"):
         raise Unsupported(
             f"{flag} is true, and the text of BPE is decoded as it was; set it to false", field=fields.at(flag)
         )
@@ -214,13 +201,17 @@ def _check_clean_up(fields: Fields, config: PipelineConfig) -> None:
 
 def _puts_space(config: PipelineConfig) -> bool:
     """Tell whether a space, or what stands for one, is put before a text."""
-    if isinstance(config.model, ByteBpe):
+    if config.model.is_byte_bpe:
         return config.prefix_space
     for stage in (*config.normalizer, *config.pretokenizer):
-        match stage:
-            case Prepend() | Alphabet(prefix_space=True) | SentencePieceRules(dummy_prefix=True):
+        match stage.type:
+            case "prepend":
                 return True
-            case Metaspace(prepend=prepend) if prepend != "never":
+            case "byte_level" if isinstance(stage, Pretokenizer) and stage.prefix_space:
+                return True
+            case "sentence_piece" if stage.dummy_prefix:
+                return True
+            case "metaspace" if stage.prepend != "never":
                 return True
     return False
 

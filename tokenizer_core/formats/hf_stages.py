@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import base64
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from tokenizer_core.config import MAX_FRAME
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.frame import Frame, Part, default_pair
 from tokenizer_core.patterns import PATTERNS
-from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Precompiled, Prepend, Replace, Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import (
-    Alphabet,
-    Behavior,
-    Cut,
-    Digits,
-    FixedLength,
-    Metaspace,
-    Prepending,
-    PretokenizerStage,
-    Punctuation,
-    Split,
-)
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer, Stage
 
-REWRITES: dict[str, Rewrite] = {
-    "NFC": Rewrite("nfc"),
-    "NFD": Rewrite("nfd"),
-    "NFKC": Rewrite("nfkc"),
-    "NFKD": Rewrite("nfkd"),
-    "Lowercase": Rewrite("lowercase"),
-    "StripAccents": Rewrite("strip_accents"),
-    "ByteLevel": Rewrite("byte_level"),
-    "Nmt": Rewrite("nmt"),
+S = TypeVar("S", bound=Stage)
+
+Spelled = Mapping[str, tuple[str, Mapping[str, str]]]
+"""By Hugging Face's name: the stage that is the same, and its fields by the keys there."""
+
+NORMALIZERS: Spelled = {
+    "NFC": ("nfc", {}),
+    "NFD": ("nfd", {}),
+    "NFKC": ("nfkc", {}),
+    "NFKD": ("nfkd", {}),
+    "Lowercase": ("lowercase", {}),
+    "StripAccents": ("strip_accents", {}),
+    "ByteLevel": ("byte_level", {}),
+    "Nmt": ("nmt", {}),
+    "Strip": ("strip", {"strip_left": "left", "strip_right": "right"}),
+    "Prepend": ("prepend", {"prepend": "prefix"}),
+    "BertNormalizer": (
+        "bert",
+        {key: key for key in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")},
+    ),
+    "Precompiled": ("precompiled", {"precompiled_charsmap": "charsmap"}),
 }
-CUTS: dict[str, Cut] = {
-    "WhitespaceSplit": Cut("whitespace_split"),
-    "BertPreTokenizer": Cut("bert"),
-    "Whitespace": Cut("whitespace"),
-    "UnicodeScripts": Cut("unicode_scripts"),
+PRETOKENIZERS: Spelled = {
+    "Digits": ("digits", {"individual_digits": "individual"}),
+    "FixedLength": ("fixed_length", {"length": "length"}),
+    "Metaspace": ("metaspace", {"replacement": "replacement", "prepend_scheme": "prepend", "split": "split"}),
+    "WhitespaceSplit": ("whitespace_split", {}),
+    "BertPreTokenizer": ("bert", {}),
+    "Whitespace": ("whitespace", {}),
+    "UnicodeScripts": ("unicode_scripts", {}),
 }
-_PRETOKENIZERS = ("ByteLevel", "Split", "Digits", "Punctuation", "CharDelimiterSplit", "FixedLength", "Metaspace")
-BEHAVIORS: dict[str, Behavior] = {
+_PRETOKENIZERS = (
+    *("ByteLevel", "Split", "Digits", "Punctuation", "CharDelimiterSplit", "FixedLength", "Metaspace"),
+    *("WhitespaceSplit", "BertPreTokenizer", "Whitespace", "UnicodeScripts"),
+)
+BEHAVIORS = {
     "Removed": "removed",
     "Isolated": "isolated",
     "MergedWithPrevious": "merged_with_previous",
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
+_TEXTS = ("prefix", "suffix", "pad_token", "word_delimiter_token")
+_PREPENDS = {scheme: scheme for scheme in ("always", "first", "never")}
 
 
-PREPENDS: dict[str, Prepending] = {"always": "always", "first": "first", "never": "never"}
+def read_stage(kind: str, fields: Fields, table: Spelled, made: type[S]) -> S:
+    """Read a stage of a table whose fields are as they are there: flags and texts."""
+    type, keys = table[kind]
+    return made(type, **{field: fields.take(key, str if key in _TEXTS else bool) for key, field in keys.items()})
+
+
+def write_stage(stage: Stage, table: Spelled) -> dict[str, Any] | None:
+    """Write a stage that stands in a table; ``None`` for any other."""
+    for name, (type, keys) in table.items():
+        if type == stage.type:
+            return {"type": name, **{key: getattr(stage, field) for key, field in keys.items()}}
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +98,26 @@ def flat(value: object, path: str, list_key: str) -> Iterator[tuple[str, Fields]
             yield kind, fields
 
 
-def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
+def read_normalizer(value: object) -> tuple[Normalizer, ...]:
     """Read the normalizers."""
-    stages: list[NormalizerStage] = []
+    stages: list[Normalizer] = []
     for kind, fields in flat(value, "normalizer", "normalizers"):
         match kind:
             case "Replace":
-                stages.append(Replace(read_pattern(fields), fields.take("content", str)))
+                stages.append(Normalizer("replace", pattern=read_pattern(fields), content=fields.take("content", str)))
             case "Prepend":
                 text = fields.take("prepend", str)
                 if not text:
                     # Hugging Face itself doubles the first character then, or fails.
                     raise unsupported(fields.at("prepend"), "", "a text that is not empty")
-                stages.append(Prepend(text))
-            case "Strip":
-                stages.append(Strip(left=fields.take("strip_left", bool), right=fields.take("strip_right", bool)))
+                stages.append(Normalizer("prepend", prefix=text))
             case "BertNormalizer":
                 stages.append(_bert(fields))
             case "Precompiled":
-                stages.append(Precompiled(fields.base64("precompiled_charsmap")))
-            case _ if kind in REWRITES:
-                stages.append(REWRITES[kind])
+                charsmap = fields.base64("precompiled_charsmap")
+                stages.append(Normalizer("precompiled", charsmap=base64.b64encode(charsmap).decode()))
+            case _ if kind in NORMALIZERS:
+                stages.append(read_stage(kind, fields, NORMALIZERS, Normalizer))
             case _:
                 raise unsupported(
                     fields.at("type"), kind, "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Replace, ..."
@@ -107,13 +126,13 @@ def read_normalizer(value: object) -> tuple[NormalizerStage, ...]:
     return tuple(stages)
 
 
-def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[PretokenizerStage, ...], bool]:
+def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[Pretokenizer, ...], bool]:
     """Read the pretokenizers, and whether a space is put before the text.
 
     Args:
         is_byte_level: entries are read as bytes: then ``ByteLevel`` is the last stage, and none of its own.
     """
-    stages: list[PretokenizerStage] = []
+    stages: list[Pretokenizer] = []
     prefix_space: bool | None = None
     for kind, fields in flat(value, "pre_tokenizer", "pretokenizers"):
         match kind:
@@ -124,41 +143,41 @@ def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[Pret
                     stages.extend(_alphabet(fields))
             case "Split":
                 stages.append(_split(fields))
-            case "Digits":
-                stages.append(Digits(individual=fields.take("individual_digits", bool)))
             case "Punctuation":
                 behavior = fields.choice("behavior", BEHAVIORS) if fields.has("behavior") else "isolated"
-                stages.append(Punctuation(behavior))
+                stages.append(Pretokenizer("punctuation", behavior=behavior))
             case "CharDelimiterSplit":
-                stages.append(Split(Pattern("string", fields.take("delimiter", str)), "removed"))
+                stages.append(
+                    Pretokenizer("split", pattern=Pattern("string", fields.take("delimiter", str)), behavior="removed")
+                )
             case "FixedLength":
                 stages.append(_fixed_length(fields))
             case "Metaspace":
                 stages.append(read_metaspace(fields))
-            case _ if kind in CUTS:
-                stages.append(CUTS[kind])
+            case _ if kind in PRETOKENIZERS:
+                stages.append(read_stage(kind, fields, PRETOKENIZERS, Pretokenizer))
             case _:
-                raise unsupported(fields.at("type"), kind, ", ".join((*_PRETOKENIZERS, *CUTS)))
+                raise unsupported(fields.at("type"), kind, ", ".join(_PRETOKENIZERS))
         fields.finish()
     return tuple(stages), prefix_space or False
 
 
-def _alphabet(fields: Fields) -> Iterator[PretokenizerStage]:
+def _alphabet(fields: Fields) -> Iterator[Pretokenizer]:
     """Read a ``ByteLevel`` whose entries are texts in the byte alphabet."""
     prefix_space = fields.take("add_prefix_space", bool)
     fields.take("trim_offsets", bool)
     if fields.take("use_regex", bool, True):
         if prefix_space:
             raise unsupported(fields.at("add_prefix_space"), "true", "false with use_regex, where entries have affixes")
-        yield Split(Pattern("name", "gpt2"))
-    yield Alphabet(prefix_space=prefix_space)
+        yield Pretokenizer("split", pattern=Pattern("name", "gpt2"))
+    yield Pretokenizer("byte_level", prefix_space=prefix_space)
 
 
-def read_metaspace(fields: Fields) -> Metaspace:
+def read_metaspace(fields: Fields) -> Pretokenizer:
     """Read a ``Metaspace``, which is a pretokenizer and a decoder."""
     replacement = fields.take("replacement", str)
     named = fields.has("prepend_scheme")
-    prepend: Prepending = fields.choice("prepend_scheme", PREPENDS) if named else "always"
+    prepend = fields.choice("prepend_scheme", _PREPENDS) if named else "always"
     # Older files say this instead.
     if fields.optional("add_prefix_space", bool) is False:
         if named and prepend != "never":
@@ -168,10 +187,10 @@ def read_metaspace(fields: Fields) -> Metaspace:
     split = fields.optional("split", bool)
     if len(replacement) != 1:
         raise InvalidArtifact(f"{fields.at('replacement')} must be one character", field=fields.at("replacement"))
-    return Metaspace(replacement=replacement, prepend=prepend, split=split is not False)
+    return Pretokenizer("metaspace", replacement=replacement, prepend=prepend, split=split is not False)
 
 
-def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
+def _byte_level(fields: Fields, stages: list[Pretokenizer]) -> bool:
     """Read a ``ByteLevel`` that comes after ``stages``; offsets here are never trimmed, and no id depends on that."""
     prefix_space = fields.take("add_prefix_space", bool)
     if prefix_space and stages:
@@ -180,14 +199,15 @@ def _byte_level(fields: Fields, stages: list[PretokenizerStage]) -> bool:
         raise unsupported(path, "true", "false behind other pretokenizers")
     fields.take("trim_offsets", bool)
     if fields.take("use_regex", bool, True):
-        stages.append(Split(Pattern("name", "gpt2")))
+        stages.append(Pretokenizer("split", pattern=Pattern("name", "gpt2")))
     return prefix_space
 
 
-def _bert(fields: Fields) -> Bert:
+def _bert(fields: Fields) -> Normalizer:
     lowercase = fields.take("lowercase", bool)
     strip_accents = fields.optional("strip_accents", bool)
-    return Bert(
+    return Normalizer(
+        "bert",
         clean_text=fields.take("clean_text", bool),
         handle_chinese_chars=fields.take("handle_chinese_chars", bool),
         strip_accents=lowercase if strip_accents is None else strip_accents,
@@ -195,11 +215,11 @@ def _bert(fields: Fields) -> Bert:
     )
 
 
-def _fixed_length(fields: Fields) -> FixedLength:
+def _fixed_length(fields: Fields) -> Pretokenizer:
     length = fields.size("length") if fields.has("length") else 5
     if length == 0:
         raise unsupported(fields.at("length"), "0", "at least 1")
-    return FixedLength(length)
+    return Pretokenizer("fixed_length", length=length)
 
 
 def write_pattern(pattern: Pattern) -> dict[str, str]:
@@ -209,8 +229,13 @@ def write_pattern(pattern: Pattern) -> dict[str, str]:
     return {"Regex": PATTERNS[pattern.text] if pattern.kind == "name" else pattern.text}
 
 
-def _split(fields: Fields) -> Split:
-    return Split(read_pattern(fields), fields.choice("behavior", BEHAVIORS), fields.take("invert", bool))
+def _split(fields: Fields) -> Pretokenizer:
+    return Pretokenizer(
+        "split",
+        pattern=read_pattern(fields),
+        behavior=fields.choice("behavior", BEHAVIORS),
+        invert=fields.take("invert", bool),
+    )
 
 
 def read_pattern(parent: Fields) -> Pattern:
@@ -260,6 +285,11 @@ def read_byte_level(fields: Fields) -> None:
     fields.finish()
 
 
+def write_byte_level(*, add_prefix_space: bool, use_regex: bool) -> dict[str, Any]:
+    """Write a ``ByteLevel``."""
+    return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
+
+
 def _roberta(fields: Fields) -> Frames:
     cls, sep = _ends(fields)
     for key in ("trim_offsets", "add_prefix_space"):
@@ -298,12 +328,32 @@ def _template(fields: Fields) -> Frames:
     texts = [index for index, (item, _) in enumerate(single) if isinstance(item, str)]
     if len(texts) != 1 or single[texts[0]][0] != "A":
         raise unsupported(path, "a template", "one that has the sequence A once")
+    return frames_of(single, tuple(_template_items(fields, "pair", ids)))
+
+
+def frames_of(single: Sequence[Part], pair: Frame) -> Frames:
+    """Return the frames of a text, which stands there once, and of a pair."""
+    at = next(index for index, (item, _) in enumerate(single) if item == "A")
+    prefix, suffix = (tuple(item for item, _ in part if isinstance(item, int)) for part in (single[:at], single[at:]))
     types = tuple(kind for _, kind in single)
-    flat = [item for item, _ in single]
-    prefix = tuple(item for item in flat[: texts[0]] if isinstance(item, int))
-    suffix = tuple(item for item in flat[texts[0] :] if isinstance(item, int))
-    pair = tuple(_template_items(fields, "pair", ids))
     return Frames(prefix, suffix, types if any(types) else None, None if pair == default_pair(prefix, suffix) else pair)
+
+
+def write_frames(single: Frame, pair: Frame, literals: Mapping[int, str]) -> dict[str, Any]:
+    """Write both frames."""
+
+    def piece(item: object, type_id: int) -> dict[str, Any]:
+        if isinstance(item, int):
+            return {"SpecialToken": {"id": literals[item], "type_id": type_id}}
+        return {"Sequence": {"id": item, "type_id": type_id}}
+
+    used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
+    return {
+        "type": "TemplateProcessing",
+        "single": [piece(*item) for item in single],
+        "pair": [piece(*item) for item in pair],
+        "special_tokens": {literals[id]: {"id": literals[id], "ids": [id], "tokens": [literals[id]]} for id in used},
+    }
 
 
 def _template_items(fields: Fields, key: str, ids: Mapping[str, tuple[int, ...]]) -> list[Part]:

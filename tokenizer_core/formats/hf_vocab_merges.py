@@ -12,23 +12,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
+from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.fields import Fields, identifier
 from tokenizer_core.formats.hf_roles import (
     ADDED,
+    ALL_ROLES,
+    BERT,
     CONFIG,
     LISTS,
+    ROBERTA,
     TOKENS_MAP,
     load,
     take_decoder,
     take_named,
     take_token,
+    with_roles,
 )
+from tokenizer_core.formats.hf_stages import write_byte_level, write_frames
+from tokenizer_core.frame import read_frame
 from tokenizer_core.patterns import PATTERNS
 
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _WORDS_OF_CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 _CLIP_TEXT = ({"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}, {"type": "Lowercase"})
 
@@ -60,14 +65,12 @@ class _Class:
 
 
 _GPT2 = dict.fromkeys(("bos", "eos", "unk"), "<|endoftext|>")
-_ROBERTA = dict(zip(_ROLES, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
-_DEBERTA = dict(zip(_ROLES, ("[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"), strict=True))
 _LIKE_GPT2 = _Class(roles=_GPT2)
-_LIKE_ROBERTA = _Class(roles=_ROBERTA, single="cls A sep", pair="cls A sep sep B sep", spaced_mask=True)
+_LIKE_ROBERTA = _Class(roles=ROBERTA, single="cls A sep", pair="cls A sep sep B sep", spaced_mask=True)
 
 _CLASSES = {
     "Bart": _LIKE_ROBERTA,
-    "Blenderbot": _Class(roles=_ROBERTA, single="A eos", spaced_mask=True),
+    "Blenderbot": _Class(roles=ROBERTA, single="A eos", spaced_mask=True),
     "CLIP": _Class(
         roles={"bos": "<|startoftext|>", **dict.fromkeys(("eos", "unk", "pad"), "<|endoftext|>")},
         single="bos A eos",
@@ -79,7 +82,7 @@ _CLASSES = {
         suffix="</w>",
     ),
     "CodeGen": _LIKE_GPT2,
-    "Deberta": _Class(roles=_DEBERTA, single="cls A sep", pair="cls A sep B:1 sep:1", spaced_mask=True),
+    "Deberta": _Class(roles=BERT, single="cls A sep", pair="cls A sep B:1 sep:1", spaced_mask=True),
     "GPT2": _LIKE_GPT2,
     "LED": _LIKE_ROBERTA,
     "Longformer": _LIKE_ROBERTA,
@@ -142,7 +145,7 @@ def document(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> tuple[
     written = {
         "version": "1.0",
         "added_tokens": [
-            {"id": token.id, "content": token.content, **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS}}
+            {"id": token.id, "content": token.content, **token.flags}
             for token in sorted(tokens.values(), key=lambda token: token.id)
         ],
         "normalizer": {"type": "Sequence", "normalizers": list(made.normalizer)},
@@ -157,15 +160,14 @@ def document(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> tuple[
             "merges": [[names[left], names[right]] for left, right, _ in vocabulary.merge_ids()],
         },
     }
-    told = {**files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)}
-    told |= {f"{role}_token": token.content for role, token in roles.items() if not told.get(f"{role}_token")}
-    return json.dumps(written).encode(), {**beside, CONFIG: json.dumps(told).encode()}
+    literals = {role: token.content for role, token in roles.items()}
+    return json.dumps(written).encode(), with_roles(beside, literals)
 
 
 def _roles(config: Fields, tokens_map: Fields, usual: Mapping[str, str], made: _Class) -> dict[str, AddedToken]:
     """Return the token of each role: the one that a file names, else the usual one."""
     found: dict[str, AddedToken] = {}
-    for role in _ROLES:
+    for role in ALL_ROLES:
         key = f"{role}_token"
         given = next((file for file in (config, tokens_map) if file.peek(key) is not None), None)
         token = take_token(given, key) if given else None if config.has(key) else usual.get(role)
@@ -206,7 +208,7 @@ def _added_tokens(
 
 def _pretokenizer(made: _Class, space: bool) -> dict[str, Any]:
     is_whole = made.pattern is None
-    last = {"type": "ByteLevel", "add_prefix_space": space, "trim_offsets": True, "use_regex": is_whole or made.removes}
+    last = write_byte_level(add_prefix_space=space, use_regex=is_whole or made.removes)
     if is_whole:
         return last
     cut = {
@@ -219,7 +221,7 @@ def _pretokenizer(made: _Class, space: bool) -> dict[str, Any]:
 
 
 def _decoder(suffix: str) -> dict[str, Any]:
-    whole = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    whole = write_byte_level(add_prefix_space=True, use_regex=True)
     if not suffix:
         return whole
     # transformers does this behind the library: ends of words become spaces, and none is left at the end.
@@ -234,23 +236,10 @@ def _frame(single: str, pair: str, ids: Mapping[str, AddedToken]) -> dict[str, A
         InvalidArtifact: a role has no token.
     """
 
-    def items(frame: str) -> list[dict[str, Any]]:
-        found = []
-        for item in frame.split():
-            name, _, kind = item.partition(":")
-            if name not in ("A", "B", *ids):
-                raise InvalidArtifact(f"the class puts its {name} token round a text, and there is none", field=CONFIG)
-            part = "Sequence" if name in ("A", "B") else "SpecialToken"
-            id = name if part == "Sequence" else ids[name].content
-            found.append({part: {"id": id, "type_id": int(kind or 0)}})
-        return found
-
-    tokens = {token.content: token.id for token in ids.values()}
-    return {
-        "type": "TemplateProcessing",
-        "single": items(single),
-        "pair": items(pair),
-        "special_tokens": {
-            literal: {"id": literal, "ids": [id], "tokens": [literal]} for literal, id in tokens.items()
-        },
-    }
+    named = {role: token.id for role, token in ids.items()}
+    try:
+        frames = read_frame(single, named), read_frame(pair, named)
+    except KeyError as error:
+        message = f"the class puts its {error.args[0]} token round a text, and there is none"
+        raise InvalidArtifact(message, field=CONFIG) from None
+    return write_frames(*frames, {token.id: token.content for token in ids.values()})

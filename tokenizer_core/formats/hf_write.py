@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
-from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, PipelineConfig, Settings, TokenizerParts
+from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
 from tokenizer_core.formats.hf_decoders import write_decoder
 from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
-from tokenizer_core.formats.hf_stages import BEHAVIORS, CUTS, REWRITES, write_pattern
+from tokenizer_core.formats.hf_stages import (
+    BEHAVIORS,
+    NORMALIZERS,
+    PRETOKENIZERS,
+    write_byte_level,
+    write_frames,
+    write_pattern,
+    write_stage,
+)
 from tokenizer_core.formats.sentencepiece import MODEL
 from tokenizer_core.frame import frame_of, pair_frame_of
-from tokenizer_core.stages.models import ByteBpe
-from tokenizer_core.stages.normalizers import (
-    BERT_FLAGS,
-    Bert,
-    NormalizerStage,
-    Precompiled,
-    Prepend,
-    Replace,
-    SentencePieceRules,
-    Strip,
-)
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import (
-    Alphabet,
-    Cut,
-    Digits,
-    FixedLength,
-    Metaspace,
-    PretokenizerStage,
-    Punctuation,
-    Split,
-)
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
-_REWRITE_NAMES = {stage: name for name, stage in REWRITES.items()}
 _BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
-_CUT_NAMES = {stage: name for name, stage in CUTS.items()}
-_GPT2 = Split(Pattern("name", "gpt2"))
+_GPT2 = Pretokenizer("split", pattern=Pattern("name", "gpt2"))
 
 
 def render(parts: TokenizerParts) -> dict[str, bytes]:
@@ -112,15 +96,15 @@ def _tokenizer(parts: TokenizerParts) -> dict[str, Any]:
 
 
 def _decoder(config: PipelineConfig) -> dict[str, Any] | None:
-    if isinstance(config.model, ByteBpe):
-        return _byte_level(add_prefix_space=True, use_regex=True)
+    if config.model.is_byte_bpe:
+        return write_byte_level(add_prefix_space=True, use_regex=True)
     if not config.decoder:
         return {"type": "Sequence", "decoders": []}
     return _sequence(write_decoder(config.decoder), "decoders")
 
 
 def _added(token: AddedToken) -> dict[str, Any]:
-    return {"content": token.content, **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS}}
+    return {"content": token.content, **token.flags}
 
 
 def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | None:
@@ -129,25 +113,13 @@ def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | N
     return stages[0] if stages else None
 
 
-def _normalizer(stage: NormalizerStage) -> dict[str, Any]:
-    match stage:
-        case Replace(pattern, content):
-            return {"type": "Replace", "pattern": write_pattern(pattern), "content": content}
-        case Prepend(prefix):
-            return {"type": "Prepend", "prepend": prefix}
-        case Strip():
-            return {"type": "Strip", "strip_left": stage.left, "strip_right": stage.right}
-        case Bert():
-            return {"type": "BertNormalizer", **{flag: getattr(stage, flag) for flag in BERT_FLAGS}}
-        case Precompiled(charsmap):
-            return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
-        case SentencePieceRules():
-            message = (
-                "tokenizer.json cannot say how SentencePiece normalizes; the artifact holds tokenizer.model itself"
-            )
-            raise Unsupported(message, field="normalizer")
-        case _:
-            return {"type": _REWRITE_NAMES[stage]}
+def _normalizer(stage: Normalizer) -> dict[str, Any]:
+    if stage.type == "replace":
+        return {"type": "Replace", "pattern": write_pattern(stage.pattern), "content": stage.content}
+    if (written := write_stage(stage, NORMALIZERS)) is None:
+        message = "tokenizer.json cannot say how SentencePiece normalizes; the artifact holds tokenizer.model itself"
+        raise Unsupported(message, field="normalizer")
+    return written
 
 
 def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
@@ -155,7 +127,7 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
     use_regex = bool(stages) and stages[-1] == _GPT2
     if use_regex:
         stages.pop()
-    is_text = not isinstance(config.model, ByteBpe)
+    is_text = not config.model.is_byte_bpe
     if config.prefix_space and (is_text or stages):
         raise Unsupported(
             "tokenizer.json cannot put a space before the text with this pretokenizer, only with gpt2's or none",
@@ -163,55 +135,34 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
         )
     if is_text:
         return _sequence([*map(_cut, config.pretokenizer)], "pretokenizers")
-    byte_level = _byte_level(add_prefix_space=config.prefix_space, use_regex=use_regex)
+    byte_level = write_byte_level(add_prefix_space=config.prefix_space, use_regex=use_regex)
     return _sequence([*map(_cut, stages), byte_level], "pretokenizers")
 
 
-def _cut(stage: PretokenizerStage) -> dict[str, Any]:
-    match stage:
-        case Cut():
-            return {"type": _CUT_NAMES[stage]}
-        case Digits():
-            return {"type": "Digits", "individual_digits": stage.individual}
-        case Punctuation(behavior):
-            return {"type": "Punctuation", "behavior": _BEHAVIOR_NAMES[behavior]}
-        case FixedLength(length):
-            return {"type": "FixedLength", "length": length}
-        case Metaspace():
+def _cut(stage: Pretokenizer) -> dict[str, Any]:
+    match stage.type:
+        case "punctuation":
+            return {"type": "Punctuation", "behavior": _BEHAVIOR_NAMES[stage.behavior]}
+        case "byte_level":
+            return write_byte_level(add_prefix_space=stage.prefix_space, use_regex=False)
+        case "split":
+            name = _BEHAVIOR_NAMES[stage.behavior]
             return {
-                "type": "Metaspace",
-                "replacement": stage.replacement,
-                "prepend_scheme": stage.prepend,
-                "split": stage.split,
+                "type": "Split",
+                "pattern": write_pattern(stage.pattern),
+                "behavior": name,
+                "invert": stage.invert,
             }
-        case Alphabet():
-            return _byte_level(add_prefix_space=stage.prefix_space, use_regex=False)
-        case Split(pattern, behavior, invert):
-            name = _BEHAVIOR_NAMES[behavior]
-            return {"type": "Split", "pattern": write_pattern(pattern), "behavior": name, "invert": invert}
-
-
-def _byte_level(*, add_prefix_space: bool, use_regex: bool) -> dict[str, Any]:
-    return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
+    written = write_stage(stage, PRETOKENIZERS)
+    assert written is not None
+    return written
 
 
 def _post_processor(config: PipelineConfig, settings: Settings, texts: dict[int, str]) -> dict[str, Any] | None:
     single, pair = frame_of(config, settings), pair_frame_of(config, settings)
     if single == (("A", 0),) and settings.pair_template is None:
         return None
-    used = sorted({item for item, _ in [*single, *pair] if isinstance(item, int)})
-
-    def piece(item: object, type_id: int) -> dict[str, Any]:
-        if isinstance(item, int):
-            return {"SpecialToken": {"id": texts[item], "type_id": type_id}}
-        return {"Sequence": {"id": item, "type_id": type_id}}
-
-    return {
-        "type": "TemplateProcessing",
-        "single": [piece(*item) for item in single],
-        "pair": [piece(*item) for item in pair],
-        "special_tokens": {texts[id]: {"id": texts[id], "ids": [id], "tokens": [texts[id]]} for id in used},
-    }
+    return write_frames(single, pair, texts)
 
 
 def _tokenizer_config(parts: TokenizerParts) -> dict[str, Any]:
@@ -219,7 +170,7 @@ def _tokenizer_config(parts: TokenizerParts) -> dict[str, Any]:
     written: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     written |= {key: json.loads(text) for key, text in settings.extra}
     written |= _roles(settings)
-    if isinstance(config.model, ByteBpe):
+    if config.model.is_byte_bpe:
         # Of other models transformers would make the tokenizer anew because of it.
         written["add_prefix_space"] = config.prefix_space
     written |= {

@@ -16,7 +16,7 @@ from tokenizer_core.formats import files, tiktoken
 from tokenizer_core.formats.gguf_patterns import KIMI
 from tokenizer_core.formats.hf_roles import CONFIG, load, take_decoder, take_literal
 from tokenizer_core.formats.hf_settings import templates_in
-from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages import Normalizer
 
 _LLAMA = (
     *("begin_of_text", "end_of_text", "reserved_special_token_0", "reserved_special_token_1", "finetune_right_pad_id"),
@@ -99,7 +99,7 @@ def read(path: Path) -> TokenizerParts | None:
         origin = parts.provenance["imported_from"]
         hashes = origin["files"] | {name: files.sha256(data) for name, data in read.items()}
         parts = dataclasses.replace(parts, provenance={"imported_from": {**origin, "files": hashes}})
-    normalizer = (Rewrite("nfc"),) if known.nfc else ()
+    normalizer = (Normalizer("nfc"),) if known.nfc else ()
     config = dataclasses.replace(parts.config, normalizer=normalizer)
     return dataclasses.replace(parts, config=config, settings=settings)
 

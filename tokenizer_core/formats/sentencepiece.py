@@ -6,7 +6,6 @@ give names to special tokens, further added tokens, templates, and whether bos a
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -34,10 +33,7 @@ from tokenizer_core.formats.sentencepiece_classes import (
 )
 from tokenizer_core.formats.sentencepiece_convert import convert
 from tokenizer_core.formats.side_files import read_beside
-from tokenizer_core.stages.decoders import SentencePieceText
-from tokenizer_core.stages.models import CharBpe, Model, Symbols, Unigram
-from tokenizer_core.stages.normalizers import SentencePieceRules
-from tokenizer_core.stages.pretokenizers import Metaspace
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 
 MODEL = "tokenizer.model"
 """The name in an artifact."""
@@ -55,8 +51,7 @@ def read(path: Path) -> TokenizerParts:
     model = files.read(path)
     read = read_beside(path.parent) if path.name in NAMES else {}
     parts = parse(model, with_class(read, read.get(MODEL_CONFIG), BY_MODEL))
-    hashes = {name: files.sha256(data) for name, data in sorted({path.name: model, **read}.items())}
-    provenance = {"imported_from": {"format": "sentencepiece", "files": hashes}}
+    provenance = files.origin("sentencepiece", {path.name: model, **read})
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)
 
 
@@ -77,10 +72,10 @@ def parse(model: bytes, beside: Mapping[str, bytes]) -> TokenizerParts:
     roles = {
         role: literal if (literal := rest[f"{role}_piece"]) in ids else None for role in ("bos", "eos", "pad", "unk")
     }
-    puts_space = spaces.prepend == "first" if isinstance(spaces, Metaspace) else spaces.dummy_prefix
+    puts_space = spaces.prepend == "first" if isinstance(spaces, Pretokenizer) else spaces.dummy_prefix
     config = PipelineConfig(
-        normalizer=() if isinstance(spaces, Metaspace) else (spaces,),
-        pretokenizer=(spaces,) if isinstance(spaces, Metaspace) else (),
+        normalizer=() if isinstance(spaces, Pretokenizer) else (spaces,),
+        pretokenizer=(spaces,) if isinstance(spaces, Pretokenizer) else (),
         model=_model(rest),
         decoder=(_decoder(rest, dummy_prefix=puts_space),),
         added_tokens=added,
@@ -106,10 +101,11 @@ def _text(vocabulary: Vocabulary, id: int) -> str:
     return (vocabulary.token_bytes(id) or b"").decode()
 
 
-def _rules(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> SentencePieceRules:
+def _rules(vocabulary: Vocabulary, rest: Mapping[str, Any]) -> Normalizer:
     rules = rest["normalizer"]
-    return SentencePieceRules(
-        charsmap=base64.b64decode(rules["charsmap"]),
+    return Normalizer(
+        "sentence_piece",
+        charsmap=rules["charsmap"],
         symbols=tuple(sorted(_text(vocabulary, id) for id in rest["user_defined"])),
         dummy_prefix=rules["add_dummy_prefix"],
         suffix=rest["treat_whitespace_as_suffix"],
@@ -128,11 +124,16 @@ def _model(rest: Mapping[str, Any]) -> Model:
     reserved, user_defined = tuple(sorted(reserved)), tuple(rest["user_defined"])
     match kind:
         case "unigram":
-            return Unigram(unk=unk, byte_fallback=fallback, sums="float", reserved=reserved, user_defined=user_defined)
+            return Model(
+                "unigram", unk=unk, byte_fallback=fallback, sums="float", reserved=reserved, user_defined=user_defined
+            )
         case "char" | "word":
-            return Symbols(unit=kind, unk=unk, byte_fallback=fallback, reserved=reserved, user_defined=user_defined)
+            return Model(
+                "symbols", unit=kind, unk=unk, byte_fallback=fallback, reserved=reserved, user_defined=user_defined
+            )
         case _:
-            return CharBpe(
+            return Model(
+                "char_bpe",
                 unk=unk,
                 fuse_unk=True,
                 byte_fallback=fallback,
@@ -143,8 +144,9 @@ def _model(rest: Mapping[str, Any]) -> Model:
             )
 
 
-def _decoder(rest: Mapping[str, Any], *, dummy_prefix: bool) -> SentencePieceText:
-    return SentencePieceText(
+def _decoder(rest: Mapping[str, Any], *, dummy_prefix: bool) -> Decoder:
+    return Decoder(
+        "sentence_piece",
         unk=next(iter(rest["unknown"]), None),
         unk_surface=rest["unk_surface"],
         control=tuple(rest["control"]),
@@ -154,7 +156,7 @@ def _decoder(rest: Mapping[str, Any], *, dummy_prefix: bool) -> SentencePieceTex
     )
 
 
-def _spaces(rules: SentencePieceRules, config: Fields, kind: str | None) -> SentencePieceRules | Metaspace:
+def _spaces(rules: Normalizer, config: Fields, kind: str | None) -> Normalizer | Pretokenizer:
     """Return where spaces are put: as the rules of the model say, or as the settings of a Llama do.
 
     With ``legacy: false`` no space stands behind a special token, and none before a text that begins with one.
@@ -173,8 +175,10 @@ def _spaces(rules: SentencePieceRules, config: Fields, kind: str | None) -> Sent
             field=config.at(key),
         )
     if not said["legacy"]:
-        return dataclasses.replace(rules, dummy_prefix=False)
-    return Metaspace(replacement="\u2581", prepend="never" if said["add_prefix_space"] else "first", split=False)
+        return Normalizer(**rules.to_dict() | {"dummy_prefix": False})
+    return Pretokenizer(
+        "metaspace", replacement="\u2581", prepend="never" if said["add_prefix_space"] else "first", split=False
+    )
 
 
 def _added_tokens(

@@ -15,13 +15,11 @@ from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.bare import require_bare
 from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, Piece, Rules, write
-from tokenizer_core.stages.models import CharBpe
-from tokenizer_core.stages.normalizers import Prepend, Replace
-from tokenizer_core.stages.pattern import Pattern
+from tokenizer_core.stages import Model, Normalizer, Pattern
 
 SPACE = "▁"
-ESCAPED = Replace(Pattern("string", " "), SPACE)
-JOINED = Replace(Pattern("regex", rf"\A +| +(?= )|[ {SPACE}]+\z"), "")
+ESCAPED = Normalizer("replace", pattern=Pattern("string", " "), content=SPACE)
+JOINED = Normalizer("replace", pattern=Pattern("regex", rf"\A +| +(?= )|[ {SPACE}]+\z"), content="")
 """SentencePiece's ``remove_extra_whitespaces``: of spaces next to each other one is left, at the ends none."""
 
 _BYTES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
@@ -59,7 +57,7 @@ def render(parts: TokenizerParts) -> bytes:
     rules = Rules(
         model_type="bpe",
         byte_fallback=model.byte_fallback,
-        dummy_prefix=Prepend(SPACE) in parts.config.normalizer,
+        dummy_prefix=Normalizer("prepend", prefix=SPACE) in parts.config.normalizer,
         fold=JOINED in parts.config.normalizer,
         charsmap=b"",
         names=names | {"unk": literals[model.unk or 0]},
@@ -67,13 +65,14 @@ def render(parts: TokenizerParts) -> bytes:
     return write(pieces, rules)
 
 
-def _model(parts: TokenizerParts) -> CharBpe:
+def _model(parts: TokenizerParts) -> Model:
     """Return the model of a pipeline that is one of SentencePiece."""
     config, model = parts.config, parts.config.model
     elsewhere = "export to huggingface"
-    if not isinstance(model, CharBpe) or model.prefix or model.suffix or config.ignore_merges or not model.fuse_unk:
+    is_whole = model.type == "char_bpe" and not (model.prefix or model.suffix or config.ignore_merges)
+    if not is_whole or not model.fuse_unk:
         raise Unsupported(f"only BPE over characters is written as a SentencePiece model; {elsewhere}", field="model")
-    spaces = tuple(stage for stage in (JOINED, Prepend(SPACE)) if stage in config.normalizer)
+    spaces = tuple(stage for stage in (JOINED, Normalizer("prepend", prefix=SPACE)) if stage in config.normalizer)
     if config.normalizer != (*spaces, ESCAPED) or config.pretokenizer:
         raise Unsupported(
             f"a SentencePiece model is written where spaces become '▁' and the text is not rewritten or cut else; "

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.hf_roles import CONFIG, load
+from tokenizer_core.formats.hf_roles import ALL_ROLES, BERT, CONFIG, ROBERTA, load
 
 PLAIN: dict[str, tuple[str, ...]] = {
     "Baichuan": ("bos",),
@@ -110,11 +110,7 @@ class Conversion:
 
 
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-_ROBERTA = dict(zip(_ROLES, ("<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"), strict=True))
-_BERT = dict(zip(_ROLES, ("[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"), strict=True))
-_OF_BERT, _PAIR_OF_BERT = "[CLS] A [SEP]", "[CLS] A [SEP] B:1 [SEP]:1"
-_OF_ROBERTA, _PAIR_OF_ROBERTA = "<s> A </s>", "<s> A </s> </s> B </s>"
+_BERT = {**BERT, "unk": "<unk>", "pad": "<pad>"}
 _LANGUAGES = (
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
     "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
@@ -124,76 +120,44 @@ _LANGUAGES_50 = (
     "te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
 )
 
+
+def _without(roles: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {role: literal for role, literal in roles.items() if role not in names}
+
+
+_LIKE_BERT = Conversion(roles=_BERT, single="[CLS] A [SEP]", pair="[CLS] A [SEP] B:1 [SEP]:1")
+_LIKE_ROBERTA = Conversion(
+    roles=ROBERTA, dropped=3, lead=_FAIRSEQ, unk=3, single="<s> A </s>", pair="<s> A </s> </s> B </s>"
+)
+_TRANSLATING = replace(
+    _LIKE_ROBERTA, normalized=frozenset({"mask"}), single="{lang} A </s>", pair="{lang} A B </s>", lang="en_XX"
+)
+
 CONVERSIONS: dict[str, Conversion] = {
-    "Albert": Conversion(
-        roles=_BERT,
-        single=_OF_BERT,
-        pair=_PAIR_OF_BERT,
-        style="albert",
-        lowercase=True,
-        keep_accents=False,
-        commas=True,
-    ),
-    "BigBird": Conversion(
-        roles=_BERT | {"bos": "<s>", "eos": "</s>"}, single=_OF_BERT, pair=_PAIR_OF_BERT, normalized=frozenset(_ROLES)
-    ),
-    "Camembert": Conversion(
-        roles=_ROBERTA,
+    "Albert": replace(_LIKE_BERT, style="albert", lowercase=True, keep_accents=False, commas=True),
+    "BigBird": replace(_LIKE_BERT, roles=_BERT | {"bos": "<s>", "eos": "</s>"}, normalized=frozenset(ALL_ROLES)),
+    "Camembert": replace(
+        _LIKE_ROBERTA,
         dropped=1,
         lead=("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"),
         spare=("<unk>NOTUSED",),
         tail=("<mask>",),
-        unk=3,
-        single=_OF_ROBERTA,
-        pair=_PAIR_OF_ROBERTA,
     ),
-    "DebertaV2": Conversion(
-        roles={**_BERT, "unk": "[UNK]", "pad": "[PAD]"},
-        single=_OF_BERT,
-        pair=_PAIR_OF_BERT,
-        style="deberta",
-        normalized=frozenset({"unk"}),
-        lstrip=False,
-    ),
-    "FNet": Conversion(
-        roles={role: literal for role, literal in _BERT.items() if role not in ("bos", "eos")},
-        single=_OF_BERT,
-        pair=_PAIR_OF_BERT,
-        style="albert",
-        commas=True,
-    ),
-    "MBart": Conversion(
-        roles=_ROBERTA,
-        dropped=3,
-        lead=_FAIRSEQ,
+    "DebertaV2": replace(_LIKE_BERT, roles=BERT, style="deberta", normalized=frozenset({"unk"}), lstrip=False),
+    "FNet": replace(_LIKE_BERT, roles=_without(_BERT, "bos", "eos"), style="albert", commas=True),
+    "MBart": replace(
+        _LIKE_ROBERTA,
         tail=(*_LANGUAGES.split(), "<mask>"),
-        unk=3,
         single="A </s> {lang}",
         pair="A B </s> {lang}",
         lang="en_XX",
     ),
-    "MBart50": Conversion(
-        roles={role: literal for role, literal in _ROBERTA.items() if role != "bos"},
-        dropped=3,
-        lead=_FAIRSEQ,
+    "MBart50": replace(
+        _TRANSLATING,
+        roles=_without(ROBERTA, "bos"),
         tail=(*_LANGUAGES.split(), *_LANGUAGES_50.split(), "<mask>"),
-        unk=3,
-        normalized=frozenset({"mask"}),
-        single="{lang} A </s>",
-        pair="{lang} A B </s>",
-        lang="en_XX",
     ),
-    "Nllb": Conversion(
-        roles=_ROBERTA,
-        dropped=3,
-        lead=_FAIRSEQ,
-        unk=3,
-        normalized=frozenset({"mask"}),
-        single="{lang} A </s>",
-        pair="{lang} A B </s>",
-        lang="eng_Latn",
-        listed=True,
-    ),
+    "Nllb": replace(_TRANSLATING, lang="eng_Latn", listed=True),
     "Pegasus": Conversion(
         roles={"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
         dropped=2,
@@ -205,33 +169,17 @@ CONVERSIONS: dict[str, Conversion] = {
         pair="A B </s>",
         words=True,
     ),
-    "RemBert": Conversion(
-        roles={**_BERT, "unk": "[UNK]", "pad": "[PAD]"},
-        single=_OF_BERT,
-        pair=_PAIR_OF_BERT,
-        style="rembert",
-        normalized=frozenset({"mask"}),
-    ),
-    "XGLM": Conversion(
-        roles={role: literal for role, literal in _ROBERTA.items() if role != "mask"},
-        dropped=3,
-        lead=_FAIRSEQ,
+    "RemBert": replace(_LIKE_BERT, roles=BERT, style="rembert", normalized=frozenset({"mask"})),
+    "XGLM": replace(
+        _LIKE_ROBERTA,
+        roles=_without(ROBERTA, "mask"),
         tail=tuple(f"<madeupword{number}>" for number in range(7)),
-        unk=3,
         single="</s> A",
         pair="</s> A </s> </s> B",
     ),
-    "XLMRoberta": Conversion(
-        roles=_ROBERTA,
-        dropped=3,
-        lead=_FAIRSEQ,
-        tail=("<mask>",),
-        unk=3,
-        single=_OF_ROBERTA,
-        pair=_PAIR_OF_ROBERTA,
-    ),
+    "XLMRoberta": replace(_LIKE_ROBERTA, tail=("<mask>",)),
     "XLNet": Conversion(
-        roles={**_ROBERTA, "sep": "<sep>", "cls": "<cls>"},
+        roles={**ROBERTA, "sep": "<sep>", "cls": "<cls>"},
         single="A <sep> <cls>:2",
         pair="A <sep> B:1 <sep>:1 <cls>:2",
         style="albert",
@@ -245,27 +193,20 @@ CONVERSIONS: dict[str, Conversion] = {
 _ON, _OFF = (None, True), (None, False)
 _Values = dict[str, tuple[object, ...]]
 _PREFIX: _Values = {"add_prefix_space": _ON}
+_LEGACY: _Values = {"legacy": _ON}
+_SPACES: _Values = {"remove_space": _ON}
 _EVERYWHERE: _Values = {"sp_model_kwargs": (None, {}), "split_special_tokens": _OFF}
 
 FIXED: dict[str, _Values] = {
-    "Albert": {**_PREFIX, "remove_space": _ON},
-    "Baichuan": {**_PREFIX, "legacy": _ON},
-    "BertGeneration": {"legacy": _ON},
-    "BigBird": _PREFIX,
-    "Camembert": _PREFIX,
-    "CodeLlama": _PREFIX,
-    "DebertaV2": _PREFIX,
-    "FNet": {**_PREFIX, "legacy": _ON, "remove_space": _ON},
-    "InternLM": {**_PREFIX, "legacy": _ON},
-    "InternLM2": {**_PREFIX, "legacy": _ON},
-    "MT5": {**_PREFIX, "legacy": _ON},
+    **dict.fromkeys(("BigBird", "Camembert", "CodeLlama", "DebertaV2", "XLMRoberta"), _PREFIX),
+    **dict.fromkeys(("Baichuan", "InternLM", "InternLM2", "MT5", "T5"), _PREFIX | _LEGACY),
+    **dict.fromkeys(("Albert", "RemBert"), _PREFIX | _SPACES),
+    "BertGeneration": _LEGACY,
+    "FNet": _PREFIX | _LEGACY | _SPACES,
     "Nllb": {"legacy_behaviour": _OFF},
     "Pegasus": {"offset": (103,), "mask_token_sent": ("<mask_1>",), "mask_token": ("<mask_2>",)},
-    "RemBert": {**_PREFIX, "remove_space": _ON},
-    "SpeechT5": {"legacy": _ON, "normalize": _OFF},
-    "T5": {**_PREFIX, "legacy": _ON},
-    "XLMRoberta": _PREFIX,
-    "XLNet": {"remove_space": _ON},
+    "SpeechT5": _LEGACY | {"normalize": _OFF},
+    "XLNet": _SPACES,
 }
 """Settings that change ids in some version of transformers and are not followed, with the values that change none.
 

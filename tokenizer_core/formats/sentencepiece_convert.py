@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -14,24 +13,27 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_roles import CONFIG, LISTS, TOKENS_MAP, load, take_added, take_named, take_token
+from tokenizer_core.formats.hf_roles import (
+    ALL_ROLES,
+    CONFIG,
+    LISTS,
+    TOKENS_MAP,
+    load,
+    take_added,
+    take_named,
+    take_token,
+)
 from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
+from tokenizer_core.formats.hf_stages import Frames, frames_of
 from tokenizer_core.formats.sentencepiece_classes import Conversion
-from tokenizer_core.frame import Frame, Part, default_pair
-from tokenizer_core.stages.decoders import MetaspaceDecoder
-from tokenizer_core.stages.models import Unigram
-from tokenizer_core.stages.normalizers import NormalizerStage, Precompiled, Replace, Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Cut, Metaspace, PretokenizerStage, Punctuation
+from tokenizer_core.frame import read_frame
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 
 _META = "\u2581"
 _SPACES = Pattern("regex", " {2,}")
 _DEMOTED = 100.0
 """The amount that transformers takes off the score of a piece that it wants to avoid."""
-
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-"""In the order in which transformers adds them."""
 
 
 def convert(
@@ -55,22 +57,17 @@ def convert(
     added = _added(pieces, rest, beside, entries, conversion)
     ids = {text: id for id, (text, _) in enumerate(entries)} | {token.content: token.id for token in added}
     unk = next(iter(rest["unknown"]), None) if conversion.unk is None else conversion.unk
-    single, pair = _frames(config, conversion, ids)
-    at = next(index for index, (item, _) in enumerate(single) if item == "A")
-    prefix, suffix = (tuple(item for item, _ in part if isinstance(item, int)) for part in (single[:at], single[at:]))
-    types = tuple(kind for _, kind in single)
+    frames = _frames(config, conversion, ids)
     pipeline = PipelineConfig(
         normalizer=_normalizer(rest, config, conversion),
         pretokenizer=_pretokenizer(config, conversion),
-        model=Unigram(unk=unk),
-        decoder=(MetaspaceDecoder(replacement=_META, drops_first=True),),
+        model=Model("unigram", unk=unk),
+        decoder=(Decoder("metaspace", replacement=_META, drops_first=True),),
         added_tokens=added,
-        prefix_ids=prefix,
-        suffix_ids=suffix,
+        prefix_ids=frames.prefix,
+        suffix_ids=frames.suffix,
     )
-    settings = Settings(
-        pair_template=None if pair == default_pair(prefix, suffix) else pair, type_ids=types if any(types) else None
-    )
+    settings = Settings(pair_template=frames.pair, type_ids=frames.type_ids)
     vocabulary = Vocabulary.from_texts(
         [(id, text) for id, (text, _) in enumerate(entries)], [], [as_read(score) for _, score in entries]
     )
@@ -111,7 +108,7 @@ def _literals(beside: Mapping[str, bytes], conversion: Conversion) -> dict[str, 
 def _roles(beside: Mapping[str, bytes], conversion: Conversion) -> Iterator[tuple[str, AddedToken, bool]]:
     """Yield the token of each role, with the id 0, and whether the files name it, or only the class."""
     found = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
-    for role in _ROLES:
+    for role in ALL_ROLES:
         tokens = [take_token(fields, f"{role}_token") for fields in found]
         named = next((token for token in tokens if token is not None), None)
         literal = conversion.roles.get(role) if named is None else named
@@ -169,55 +166,47 @@ def _added(
     return tuple(added.values())
 
 
-def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> tuple[Frame, Frame]:
+def _frames(config: Fields, conversion: Conversion, ids: Mapping[str, int]) -> Frames:
     language = config.peek("src_lang") if conversion.lang else None
     lang = language if isinstance(language, str) else conversion.lang
-    return _frame(conversion.single, lang, ids), _frame(conversion.pair, lang, ids)
+    named = {**ids, "{lang}": ids[lang]} if lang in ids else ids
+    try:
+        return frames_of(read_frame(conversion.single, named), read_frame(conversion.pair, named))
+    except KeyError as error:
+        literal = lang if error.args[0] == "{lang}" else error.args[0]
+        raise InvalidArtifact(
+            f"{literal[:80]!r} is put round a text, and no token of the model is called so", field="pieces"
+        ) from None
 
 
-def _frame(template: str, lang: str, ids: Mapping[str, int]) -> Frame:
-    """Read a frame: literals, ``A`` and ``B`` with their type ids."""
-    parts: list[Part] = []
-    for item in template.split():
-        literal, _, kind = item.partition(":")
-        literal = lang if literal == "{lang}" else literal
-        if literal == "A":
-            parts.append(("A", int(kind or 0)))
-        elif literal == "B":
-            parts.append(("B", int(kind or 0)))
-        elif literal in ids:
-            parts.append((ids[literal], int(kind or 0)))
-        else:
-            raise InvalidArtifact(
-                f"{literal[:80]!r} is put round a text, and no token of the model is called so", field="pieces"
-            )
-    return tuple(parts)
-
-
-def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[NormalizerStage, ...]:
-    table = base64.b64decode(rest["normalizer"]["charsmap"])
-    charsmap: list[NormalizerStage] = [Precompiled(table)] if table else []
+def _normalizer(rest: Mapping[str, Any], config: Fields, conversion: Conversion) -> tuple[Normalizer, ...]:
+    table = rest["normalizer"]["charsmap"]
+    charsmap: list[Normalizer] = [Normalizer("precompiled", charsmap=table)] if table else []
     small = _flag(config, "do_lower_case", conversion.lowercase)
-    lowercase: list[NormalizerStage] = [Rewrite("lowercase")] if small else []
-    one_space = Replace(_SPACES, " ")
+    lowercase: list[Normalizer] = [Normalizer("lowercase")] if small else []
+    one_space = Normalizer("replace", pattern=_SPACES, content=" ")
     match conversion.style:
         case "albert" | "rembert":
-            quotes = [Replace(Pattern("string", quote), '"') for quote in ("``", "''")]
+            quotes = [Normalizer("replace", pattern=Pattern("string", quote), content='"') for quote in ("``", "''")]
             kept = _flag(config, "keep_accents", conversion.keep_accents)
-            accents = [] if kept else [Rewrite("nfkd"), Rewrite("strip_accents")]
+            accents = [] if kept else [Normalizer("nfkd"), Normalizer("strip_accents")]
             letters = [*accents, *lowercase, *charsmap]
             return (*quotes, one_space, *letters) if conversion.style == "rembert" else (*quotes, *letters, one_space)
         case "deberta":
-            return (*lowercase, Strip(left=True, right=True), *charsmap, one_space)
+            return (*lowercase, Normalizer("strip", left=True, right=True), *charsmap, one_space)
         case _:
-            return (*charsmap, Strip(left=False, right=True), Replace(_SPACES, _META))
+            return (
+                *charsmap,
+                Normalizer("strip", left=False, right=True),
+                Normalizer("replace", pattern=_SPACES, content=_META),
+            )
 
 
-def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[PretokenizerStage, ...]:
-    stages: list[PretokenizerStage] = [Cut("whitespace_split")] if conversion.words else []
+def _pretokenizer(config: Fields, conversion: Conversion) -> tuple[Pretokenizer, ...]:
+    stages: list[Pretokenizer] = [Pretokenizer("whitespace_split")] if conversion.words else []
     if conversion.style == "deberta" and _flag(config, "split_by_punct", default=False):
-        stages.append(Punctuation("isolated"))
-    return (*stages, Metaspace(replacement=_META, prepend="always", split=True))
+        stages.append(Pretokenizer("punctuation", behavior="isolated"))
+    return (*stages, Pretokenizer("metaspace", replacement=_META, prepend="always", split=True))
 
 
 def _flag(config: Fields, key: str, default: bool) -> bool:

@@ -20,7 +20,7 @@ from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
 from tokenizer_core.formats.hf_settings import templates_in
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 
 NAME = "tekken.json"
 
@@ -52,9 +52,8 @@ def read(path: str | Path) -> TokenizerParts:
     file = path / NAME if is_directory else path
     data = files.read(file)
     beside, settings = templates_in(file.parent) if file.name == NAME else ({}, Settings())
-    hashes = {name: files.sha256(content) for name, content in ({file.name: data} | beside).items()}
-    origin = {"format": "tekken", "files": hashes}
-    return parse(data, settings, name=files.name_of_file(file), provenance={"imported_from": origin})
+    provenance = files.origin("tekken", {file.name: data} | beside)
+    return parse(data, settings, name=files.name_of_file(file), provenance=provenance)
 
 
 def parse(data: bytes, settings: Settings, **about: Any) -> TokenizerParts:
@@ -76,7 +75,7 @@ def parse(data: bytes, settings: Settings, **about: Any) -> TokenizerParts:
     vocabulary = reserve(_vocabulary(lines), tokens, ignore_merges=True)
     ids = {token.content: token.id for token in tokens}
     pipeline = PipelineConfig(
-        pretokenizer=(Split.into_matches(pattern),),
+        pretokenizer=(Pretokenizer.into_matches(pattern),),
         ignore_merges=True,
         added_tokens=tokens,
         prefix_ids=(ids["<s>"],) if "<s>" in ids else (),

@@ -12,7 +12,7 @@ from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 
 
 def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | None = None) -> TokenizerParts:
@@ -30,9 +30,9 @@ def read(path: str | Path, *, pattern: str, special_tokens: Mapping[str, int] | 
     data = files.read(path)
     added = special(special_tokens)
     vocabulary = reserve(Vocabulary.from_tiktoken(data), added)
-    config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), ignore_merges=True, added_tokens=added)
-    origin = {"format": "tiktoken", "files": {path.name: files.sha256(data)}, "pattern": pattern}
-    return TokenizerParts(vocabulary, config, name=files.name_of_file(path), provenance={"imported_from": origin})
+    config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches(pattern),), ignore_merges=True, added_tokens=added)
+    provenance = files.origin("tiktoken", {path.name: data}, pattern=pattern)
+    return TokenizerParts(vocabulary, config, name=files.name_of_file(path), provenance=provenance)
 
 
 def render(parts: TokenizerParts) -> bytes:

@@ -14,7 +14,7 @@ from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.formats.tiktoken import every_token_is_reached
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 
 
 def read(
@@ -37,18 +37,15 @@ def read(
     paths = [path_of(vocab, "vocab"), path_of(merges, "merges")]
     data = [files.read(path) for path in paths]
     parts = parse(*data, pattern=pattern, added=special(special_tokens))
-    hashes = {name: files.sha256(content) for name, content in zip(("vocab.json", "merges.txt"), data, strict=True)}
-    return dataclasses.replace(
-        parts,
-        name=files.name_of_file(paths[0]),
-        provenance={"imported_from": {"format": "vocab_merges", "files": hashes, "pattern": pattern}},
-    )
+    found = dict(zip(("vocab.json", "merges.txt"), data, strict=True))
+    provenance = files.origin("vocab_merges", found, pattern=pattern)
+    return dataclasses.replace(parts, name=files.name_of_file(paths[0]), provenance=provenance)
 
 
 def parse(vocab: bytes, merges: bytes, *, pattern: str, added: tuple[AddedToken, ...]) -> TokenizerParts:
     """Read the bytes of both files."""
     vocabulary = reserve(Vocabulary.from_vocab_merges(vocab, merges), added)
-    config = PipelineConfig(pretokenizer=(Split.into_matches(pattern),), added_tokens=added)
+    config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches(pattern),), added_tokens=added)
     return TokenizerParts(vocabulary, config)
 
 

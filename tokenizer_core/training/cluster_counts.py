@@ -20,7 +20,7 @@ from tokenizer_core.corpus.files import Files
 from tokenizer_core.corpus.reading import Meter, Source, can_seek, is_packed
 from tokenizer_core.engines.engine import Call, Engine
 from tokenizer_core.training import sorted_counts
-from tokenizer_core.training.counting import Rules, count_between, count_sources, cut_of
+from tokenizer_core.training.counting import Counting, Rules, cut_of
 from tokenizer_core.training.progress import Progress, Reporter
 from tokenizer_core.training.shards import Shard, shards
 from tokenizer_core.training.sorted_counts import read_header
@@ -93,15 +93,17 @@ def count_over(
 
 def count_stretch(path: Path, stretch: Stretch, files: Files, rules: Rules) -> None:
     """Count a stretch into a file."""
-    shard, reporter = stretch.shard, Reporter(None)
+    shard = stretch.shard
     with sorted_counts.spills_for(path) as spills:
         if stretch.stop is None:
-            counts = count_sources(shard.sources, files, rules, reporter, spill=spills.add)
+            total = sum(source.size or 0 for source in shard.sources)
+            counting = Counting(files, rules, Reporter(None), total=total, spill=spills.add)
+            counts = counting.of_sources(shard.sources)
         else:
             (source,) = shard.sources
             if (cut := cut_of(source, files, rules)) is None:
                 raise ValueError(f"{source.name} cannot be cut")
-            counts = count_between(source, stretch.start, stretch.stop, cut, files, rules, reporter)
+            counts = Counting(files, rules, Reporter(None)).of_stretch(source, stretch.start, stretch.stop, cut)
         shard.check_unchanged()
         spills.save(path, counts)
 

@@ -50,6 +50,10 @@ class Rules:
     threads: int = 0
     memory: int = MEMORY
 
+    def counter(self) -> Counter:
+        """Begin to count."""
+        return Counter(self.config, self.special_tokens, self.replace_invalid, self.threads)
+
     def header(self) -> dict[str, Any]:
         """Return what a counts file says of them."""
         return {"config": json.loads(self.config), "special_tokens": list(self.special_tokens)}
@@ -68,7 +72,9 @@ def count(
     """
     files, reporter = files_of(corpus), Reporter(progress)
     if files is not None:
-        counts = count_sources(sources(files), files, rules, reporter, max_piece_length=max_piece_length)
+        found = sources(files)
+        counting = Counting(files, rules, reporter, total=sum(source.size or 0 for source in found))
+        counts = counting.of_sources(found, max_piece_length)
     else:
         counts = _count_documents(cast("Iterable[str]", corpus), rules, reporter, max_piece_length)
     require_pieces(counts)
@@ -77,90 +83,74 @@ def count(
     return counts
 
 
-def count_sources(
-    found: Sequence[Source],
-    files: Files,
-    rules: Rules,
-    reporter: Reporter,
-    *,
-    max_piece_length: int | None = None,
-    meter: Meter | None = None,
-    total: int | None = None,
-    spill: Spill | None = None,
-) -> Counts:
-    """Count the pieces of files.
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """All that files are counted with.
 
-    Args:
-        spill: takes counts that would hold more memory than the rules allow; what is returned are the others.
+    Attributes:
         meter: goes on from what was read before.
-        total: bytes of all files; by default of these.
+        total: bytes that are read in all.
+        spill: takes counts that would hold more memory than the rules allow; what is returned are the others.
     """
-    total = sum(source.size or 0 for source in found) if total is None else total
-    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    meter = Meter() if meter is None else meter
-    run, before = _Run(counter, files, rules, meter, total, reporter, spill), meter.unpacked
 
-    def feed() -> None:
-        for number, source in enumerate(found):
-            if counter.has_failed:
-                break
-            counter.begin_source(number)
-            run.take(source)
+    files: Files
+    rules: Rules
+    reporter: Reporter
+    meter: Meter = field(default_factory=Meter)
+    total: int = 0
+    spill: Spill | None = None
 
-    pieces = _finished(run, feed, found, max_piece_length)
-    return Counts(
-        pieces,
-        rules.config,
-        rules.special_tokens,
-        max_piece_length,
-        documents=pieces.documents + run.documents,
-        text_bytes=pieces.bytes + run.text_bytes,
-        unpacked=meter.unpacked - before,
-        **run.skipped(pieces, found),
-    )
+    def of_sources(self, found: Sequence[Source], max_piece_length: int | None = None) -> Counts:
+        """Count the pieces of files; those with more bytes are left out."""
+        run, before = _Run(self), self.meter.unpacked
 
+        def feed() -> None:
+            for number, source in enumerate(found):
+                if run.counter.has_failed:
+                    break
+                run.counter.begin_source(number)
+                run.take(source)
 
-def count_segment(
-    source: Source,
-    segments: Segments,
-    size: int,
-    files: Files,
-    rules: Rules,
-    reporter: Reporter,
-    meter: Meter,
-    total: int,
-    spill: Spill,
-) -> Counts:
-    """Count the next segment of a file of text or lines; ``spill`` is that of ``count_sources``."""
-    start = segments.position
-    run = _run_from(start, segments.lines, files, rules, reporter, meter, total, spill)
-    pieces = _finished(run, lambda: run.feed(source.format, segments.read(size)), [source], None)
-    return run.stretch(source, pieces, segments.position - start, is_last=segments.is_at_end)
+        pieces = _finished(run, feed, found, max_piece_length)
+        return Counts(
+            pieces,
+            self.rules.config,
+            self.rules.special_tokens,
+            max_piece_length,
+            documents=pieces.documents + run.documents,
+            text_bytes=pieces.bytes + run.text_bytes,
+            unpacked=self.meter.unpacked - before,
+            **run.skipped(pieces, found),
+        )
 
+    def of_segment(self, source: Source, segments: Segments, size: int) -> Counts:
+        """Count the next segment of a file of text or lines."""
+        start, run = segments.position, _Run(self)
+        run.counter.begin_source(0, start, segments.lines)
+        pieces = _finished(run, lambda: run.feed(source.format, segments.read(size)), [source])
+        return run.stretch(source, pieces, segments.position - start, is_last=segments.is_at_end)
 
-def count_between(
-    source: Source, start: int, stop: int, cut: Cut, files: Files, rules: Rules, reporter: Reporter
-) -> Counts:
-    """Count a file of text or lines that is not packed and can be sought, between where it is cut near two bytes."""
-    with failures(source), source.open() as file:
-        first, last = cut_from(file, start, cut), cut_from(file, stop, cut)
-        is_last = last == file.seek(0, os.SEEK_END)
+    def of_stretch(self, source: Source, start: int, stop: int, cut: Cut) -> Counts:
+        """Count a file that is neither packed nor a stream, between where it may be cut near two bytes."""
+        with failures(source), source.open() as file:
+            first, last = cut_from(file, start, cut), cut_from(file, stop, cut)
+            is_last = last == file.seek(0, os.SEEK_END)
 
-    def counted(lines: int) -> Counts:
-        meter = Meter()
-        run = _run_from(first, lines, files, rules, reporter, meter, last - first)
-        parts = blocks(between(source, first, last), meter)
-        pieces = _finished(run, lambda: run.feed(source.format, parts), [source], None)
-        return run.stretch(source, pieces, last - first, is_last=is_last)
+        def counted(lines: int) -> Counts:
+            run = _Run(dataclasses.replace(self, meter=Meter(), total=last - first))
+            run.counter.begin_source(0, first, lines)
+            parts = blocks(between(source, first, last), run.counting.meter)
+            pieces = _finished(run, lambda: run.feed(source.format, parts), [source])
+            return run.stretch(source, pieces, last - first, is_last=is_last)
 
-    try:
-        if not (counts := counted(0)).skipped:
-            return counts
-    except CorpusError:
-        if not first:
-            raise
-    # An error is named by its line in the file: only now are the lines before it counted.
-    return counted(lines_before(source, first))
+        try:
+            if not (counts := counted(0)).skipped:
+                return counts
+        except CorpusError:
+            if not first:
+                raise
+        # An error is named by its line in the file: only now are the lines before it counted.
+        return counted(lines_before(source, first))
 
 
 def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
@@ -172,24 +162,8 @@ def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     return None
 
 
-def _run_from(
-    start: int,
-    lines: int,
-    files: Files,
-    rules: Rules,
-    reporter: Reporter,
-    meter: Meter,
-    total: int,
-    spill: Spill | None = None,
-) -> _Run:
-    """Begin to count a file in its middle."""
-    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
-    counter.begin_source(0, start, lines)
-    return _Run(counter, files, rules, meter, total, reporter, spill)
-
-
 def _finished(
-    run: _Run, feed: Callable[[], None], found: Sequence[Source], max_piece_length: int | None
+    run: _Run, feed: Callable[[], None], found: Sequence[Source], max_piece_length: int | None = None
 ) -> PieceCounts:
     def work() -> PieceCounts:
         feed()
@@ -199,7 +173,7 @@ def _finished(
         return pieces
 
     try:
-        return run.reporter.run(work, run.counter.cancel)
+        return run.counting.reporter.run(work, run.counter.cancel)
     except TokdError as error:
         raise _named(error, found) from error
 
@@ -208,7 +182,7 @@ def _count_documents(
     documents: Iterable[str], rules: Rules, reporter: Reporter, max_piece_length: int | None
 ) -> Counts:
     """Count strings, which are taken in the caller's thread: an iterator may belong to it."""
-    counter = Counter(rules.config, rules.special_tokens, rules.replace_invalid, rules.threads)
+    counter = rules.counter()
     taken, next_report = 0, time.monotonic() + INTERVAL
     for batch in batches(documents):
         try:
@@ -237,13 +211,8 @@ class _Run:
             one comes first.
     """
 
-    counter: Counter
-    files: Files
-    rules: Rules
-    meter: Meter
-    total: int
-    reporter: Reporter
-    spill: Spill | None = None
+    counting: Counting
+    counter: Counter = field(init=False)
     documents: int = 0
     text_bytes: int = 0
     damage: InvalidCorpus | None = None
@@ -252,18 +221,22 @@ class _Run:
     skipped_before: int = 0
     first_skipped_before: list[tuple[int, int, str]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.counter = self.counting.rules.counter()
+
     def take(self, source: Source) -> None:
-        skip = self._skip if self.files.on_error == "skip" else None
+        files, meter, replaced = self.counting.files, self.counting.meter, self.counting.rules.replace_invalid
+        skip = self._skip if files.on_error == "skip" else None
         match source.format:
-            case "text" if skip is not None and not self.rules.replace_invalid:
-                self.feed("text", readable_lines(source, self.meter, skip, self.reporter.check))
+            case "text" if skip is not None and not replaced:
+                self.feed("text", readable_lines(source, meter, skip, self.counting.reporter.check))
             case "text" | "jsonl":
-                self.feed(source.format, blocks(source, self.meter))
+                self.feed(source.format, blocks(source, meter))
             case "parquet":
-                column, replaced = self.files.column, self.rules.replace_invalid
-                for batch in self._while_well(rows(source, column, self.meter, replace_invalid=replaced, skip=skip)):
+                table = rows(source, files.column, meter, replace_invalid=replaced, skip=skip)
+                for batch in self._while_well(table):
                     self.counter.feed_documents(batch)
-                self.meter.bytes += source.size or 0
+                meter.bytes += source.size or 0
             case "counts":
                 self._take_counts(source)
 
@@ -273,7 +246,7 @@ class _Run:
             if format == "text":
                 self.counter.feed(block)
             else:
-                self.counter.feed_lines(block, self.files.field, self.files.on_error == "skip")
+                self.counter.feed_lines(block, self.counting.files.field, self.counting.files.on_error == "skip")
         if format == "text":
             self.counter.end_document()
         else:
@@ -283,9 +256,9 @@ class _Run:
         """Return the counts of a stretch of a file."""
         # A text is one document, which ends with its last stretch.
         documents = pieces.documents + self.documents - (source.format == "text" and not is_last)
-        special, skipped = self.rules.special_tokens, self.skipped(pieces, [source])
+        special, skipped = self.counting.rules.special_tokens, self.skipped(pieces, [source])
         text_bytes = pieces.bytes + self.text_bytes
-        return Counts(pieces, self.rules.config, special, None, documents, text_bytes, unpacked, **skipped)
+        return Counts(pieces, self.counting.rules.config, special, None, documents, text_bytes, unpacked, **skipped)
 
     def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:
         """Return what ``Counts`` says of lines and rows that were left out."""
@@ -296,14 +269,14 @@ class _Run:
         return {"skipped": skipped, "first_skipped": tuple(first)}
 
     def _spill_when_full(self) -> None:
-        if self.spill is None or self.counter.bytes_held * _COPIES <= self.rules.memory:
+        if self.counting.spill is None or self.counter.bytes_held * _COPIES <= self.counting.rules.memory:
             return
         pieces = self.counter.take()
         self.documents += pieces.documents
         self.text_bytes += pieces.bytes
         self.skipped_before += pieces.skipped
         self.first_skipped_before += pieces.first_skipped
-        self.spill(pieces)
+        self.counting.spill(pieces)
 
     def _skip(self, error: InvalidCorpus) -> None:
         self.skipped_here += 1
@@ -312,10 +285,10 @@ class _Run:
 
     def _take_counts(self, source: Source) -> None:
         line, distinct = 1, None
-        for block in self._while_well(lines(source, self.meter, self.reporter.check)):
+        for block in self._while_well(lines(source, self.counting.meter, self.counting.reporter.check)):
             if line == 1 and block.startswith(b"{"):
                 first, _, rest = block.partition(b"\n")
-                header = check_header(source.name, first, self.rules.header())
+                header = check_header(source.name, first, self.counting.rules.header())
                 self.documents += header["documents"]
                 self.text_bytes += header["bytes"]
                 distinct = header.get("distinct_pieces")
@@ -328,11 +301,12 @@ class _Run:
             self.damage = InvalidCorpus(f"{found}; count again, or leave that out", file=source.name)
 
     def _while_well(self, items: Iterator[Item]) -> Iterator[Item]:
+        reporter, total = self.counting.reporter, self.counting.total
         for item in items:
             yield item
             self._spill_when_full()
-            self.reporter.check()
-            self.reporter.progress = Progress("counting", min(self.meter.bytes, self.total), self.total, "bytes")
+            reporter.check()
+            reporter.progress = Progress("counting", min(self.counting.meter.bytes, total), total, "bytes")
             if self.counter.has_failed:
                 return
 

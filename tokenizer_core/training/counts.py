@@ -15,13 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
 from tokenizer_core._kernel import PieceCounts
 from tokenizer_core.arguments import place_of
 from tokenizer_core.atomic_files import replace
 from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
 from tokenizer_core.short_repr import ShortRepr
+from tokenizer_core.zstd import zstd
 
 HEADER = "tokd counts 1"
 
@@ -181,6 +180,6 @@ def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, 
 
 def _packed(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Pack with zstd."""
-    packer = zstandard.ZstdCompressor().compressobj()
+    packer = zstd.ZstdCompressor()
     yield from map(packer.compress, parts)
     yield packer.flush()

@@ -10,37 +10,21 @@ from tokenizer_core._kernel import PieceCounts
 from tokenizer_core.config import Settings, TokenizerParts
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.tokenizer import Tokenizer
-from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.entry_settings import EntrySettings
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Known, Learned, OnMerges
+from tokenizer_core.training.learning import Known, Learned, Lesson, OnMerges
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import NewVocabulary, provenance_of, sizes_of
-from tokenizer_core.training.progress import Newest, Unit
+from tokenizer_core.training.plans import NewSizes, NewVocabulary, provenance_of
+from tokenizer_core.training.progress import Unit
 from tokenizer_core.training.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
-class NewEntries:
-    """A new vocabulary of texts, in several sizes.
-
-    Args:
-        sizes: in the place of the settings' ``vocab_size``, in any order.
-    """
+class NewEntries(NewSizes):
+    """A new vocabulary of texts, in several sizes."""
 
     settings: EntrySettings
     sizes: Sequence[int]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
-
-    @property
-    def max_piece_length(self) -> int | None:
-        return self.settings.max_piece_length
-
-    @property
-    def min_count(self) -> int:
-        return self.settings.min_count
 
     @property
     def wanted(self) -> int:
@@ -56,16 +40,12 @@ class NewEntries:
         return self.settings.learns
 
     @property
-    def newest(self) -> Newest | None:
-        return None
-
-    @property
     def key(self) -> list[Any]:
         return [self.settings.to_dict() | {"vocab_size": max(self.sizes)}, *self._learned_sizes[1:]]
 
-    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
         sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
-        learned = self.settings.learn(pieces, sizes, known, on_merges, threads)
+        learned = self.settings.learn(Lesson(pieces, sizes, known, on_merges, threads))
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
         if least < alphabet:
             message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
@@ -75,13 +55,7 @@ class NewEntries:
     def restored(self, log: MergeLog) -> Learned:
         return log.learned()
 
-    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
-        return Rules(self.settings.pipeline().to_json(), self.settings.literals, replace_invalid, threads)
-
-    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
-        return [self._tokenizer(learned, size, corpus) for size in self.sizes]
-
-    def _tokenizer(self, learned: Learned, size: int, corpus: dict[str, Any]) -> Tokenizer:
+    def tokenizer_of(self, size: int, learned: Learned, corpus: dict[str, Any]) -> Tokenizer:
         if not self.settings.has_nested_sizes:
             learned = [learned, *learned.smaller][self._learned_sizes.index(size)]
         tokens = learned.tokens[: size - len(self.settings.fixed)]

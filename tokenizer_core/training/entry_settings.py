@@ -7,25 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
-from tokenizer_core._kernel import PieceCounts, Pipeline, Vocabulary, learn_merges
-from tokenizer_core.arguments import check_choice, check_unicode
+from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.decoders import DecoderStage, Join
-from tokenizer_core.stages.decoders import WordPiece as WordPieceDecoder
-from tokenizer_core.stages.models import Model, WordLevel, WordPiece
-from tokenizer_core.stages.normalizers import Bert, NormalizerStage, Rewrite
-from tokenizer_core.stages.pretokenizers import Cut, FixedLength, PretokenizerStage
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 from tokenizer_core.training.described import described
-from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
+from tokenizer_core.training.learning import Learned, Lesson, Start
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
-    check_limit,
     check_steps,
-    number_of,
-    words_of,
+    check_types,
 )
 from tokenizer_core.training.settings import MAX_REWRITES, MAX_VOCAB_SIZE
 
@@ -36,8 +29,8 @@ Merges = Sequence[tuple[int, int, int]]
 """Left, right and product by the index of their entry."""
 
 
-def _bert(*, lowercase: bool) -> Bert:
-    return Bert(clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase)
+def _bert(*, lowercase: bool) -> Normalizer:
+    return Normalizer("bert", clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,22 +71,12 @@ class EntrySettings(ABC):
     min_count: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "min_frequency", "min_count"):
-            object.__setattr__(self, name, number_of(getattr(self, name), name))
-        if self.max_piece_length is not None:
-            object.__setattr__(self, "max_piece_length", number_of(self.max_piece_length, "max_piece_length"))
-        for name in ("normalizer", "special_tokens"):
-            object.__setattr__(self, name, words_of(getattr(self, name), name))
+        check_types(self)
+        self._check_own()
         check_steps(self.normalizer, MAX_REWRITES)
-        for index, step in enumerate(self.normalizer):
-            check_choice(step, Normalizing, f"normalizer[{index}]")
-        check_limit(self.max_piece_length, "max_piece_length")
         check_frequency(self.min_frequency)
         check_frequency(self.min_count, "min_count")
         check_distinct(self.special_tokens)
-        check_unicode(self.unk, "unk")
-        if not self.unk:
-            raise InvalidOption("unk is a literal that is not empty", field="unk")
         self._check_pipeline()
         if not len(self.fixed) < self.vocab_size <= MAX_VOCAB_SIZE:
             message = f"vocab_size is {len(self.fixed) + 1} to {MAX_VOCAB_SIZE}, not {self.vocab_size}"
@@ -112,12 +95,12 @@ class EntrySettings(ABC):
 
     @property
     @abstractmethod
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
         """Return what cuts a text into pieces."""
 
     @property
     @abstractmethod
-    def decoders(self) -> tuple[DecoderStage, ...]:
+    def decoders(self) -> tuple[Decoder, ...]:
         """Return what joins tokens to text."""
 
     @abstractmethod
@@ -125,25 +108,13 @@ class EntrySettings(ABC):
         """Return what makes ids of pieces; ``unk`` is the id of the unknown token."""
 
     @abstractmethod
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
-        """Learn up to ``sizes[0]`` entries, besides the fixed ones.
-
-        Args:
-            sizes: also those of smaller vocabularies, if they are not the beginning of the first.
-            known: what an earlier attempt has found.
-        """
+    def learn(self, lesson: Lesson) -> Learned:
+        """Learn entries besides the fixed ones."""
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
-        stages: dict[str, NormalizerStage] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
-        normalizer = tuple(stages.get(name) or _rewrite(name) for name in self.normalizer)
+        stages: dict[str, Normalizer] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
+        normalizer = tuple(stages.get(name) or Normalizer(name) for name in self.normalizer)
         return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
 
     def build(
@@ -170,6 +141,11 @@ class EntrySettings(ABC):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         listed = {name: list(values[name]) for name in ("normalizer", "special_tokens")}
         return {"model": self.name, **values, **listed}
+
+    def _check_own(self) -> None:
+        """Check the fields that not every model has, whose types are right by now."""
+        if not self.unk:
+            raise InvalidOption("unk is a literal that is not empty", field="unk")
 
     def _check_pipeline(self) -> None:
         try:
@@ -207,41 +183,24 @@ class WordPieceSettings(EntrySettings):
     )
     max_token_length: int | None = None
 
-    def __post_init__(self) -> None:
-        check_choice(self.pretokenizer, Words, "pretokenizer")
-        check_choice(self.score, PairScore, "score")
-        check_unicode(self.prefix, "prefix")
+    def _check_own(self) -> None:
+        EntrySettings._check_own(self)
         if not self.prefix:
             raise InvalidOption("prefix is a string that is not empty", field="prefix")
-        for name in ("limit_alphabet", "max_token_length"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, number_of(getattr(self, name), name))
-            check_limit(getattr(self, name), name)
-        EntrySettings.__post_init__(self)
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (Cut(self.pretokenizer),)
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer(self.pretokenizer),)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (WordPieceDecoder(prefix=self.prefix),)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("word_piece", prefix=self.prefix, cleanup=True),)
 
     def model(self, unk: int) -> Model:
-        return WordPiece(unk=unk, prefix=self.prefix)
+        return Model("word_piece", unk=unk, prefix=self.prefix)
 
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
-        del threads  # One core makes the merges.
-        found, alphabet, merges = learn_merges(
-            pieces,
-            sizes[0],
+    def learn(self, lesson: Lesson) -> Learned:
+        learned = lesson.merges(
             level="word_pieces",
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
@@ -250,11 +209,9 @@ class WordPieceSettings(EntrySettings):
             prefix=self.prefix,
             limit_alphabet=self.limit_alphabet,
             score=self.score,
-            known=known.merges,
-            progress=on_merges,
         )
-        self._check_alphabet(found[:alphabet])
-        return Learned(Start(tuple(found[:alphabet])), found, merges)
+        self._check_alphabet(learned.start.tokens)
+        return learned
 
     def _check_alphabet(self, alphabet: Sequence[bytes]) -> None:
         """Refuse a literal that is spelled as a character of the corpus: one entry cannot be both."""
@@ -272,28 +229,20 @@ class FrequentSettings(EntrySettings):
     learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
 
     def model(self, unk: int) -> Model:
-        return WordLevel(unk=unk)
+        return Model("word_level", unk=unk)
 
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
+    def learn(self, lesson: Lesson) -> Learned:
         """Take the most frequent pieces, which come first in counts."""
-        del known, threads
-        tokens = sizes[0]
+        tokens = lesson.sizes[0]
         literals = {literal.encode() for literal in self.literals}
         found = [
             piece
             # A literal is not counted, but a normalizer may make one of other text.
-            for piece, count in pieces.items(0, tokens + len(literals))
+            for piece, count in lesson.pieces.items(0, tokens + len(literals))
             if count >= self.min_frequency and piece not in literals
         ][:tokens]
-        if on_merges is not None:
-            on_merges(len(found), tokens, [], None)
+        if lesson.on_merges is not None:
+            lesson.on_merges(len(found), tokens, [], None)
         return Learned(Start(()), found, [])
 
 
@@ -305,17 +254,13 @@ class WordSettings(FrequentSettings):
 
     pretokenizer: Words = "whitespace"
 
-    def __post_init__(self) -> None:
-        check_choice(self.pretokenizer, Words, "pretokenizer")
-        EntrySettings.__post_init__(self)
+    @property
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer(self.pretokenizer),)
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (Cut(self.pretokenizer),)
-
-    @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (Join("spaced"),)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("spaced"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,13 +270,9 @@ class CharacterSettings(FrequentSettings):
     name: ClassVar[str] = "character"
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (FixedLength(1),)
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (Pretokenizer("fixed_length", length=1),)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        return (Join("fuse"),)
-
-
-def _rewrite(name: Any) -> Rewrite:
-    return Rewrite(name)
+    def decoders(self) -> tuple[Decoder, ...]:
+        return (Decoder("fuse"),)

@@ -54,8 +54,3 @@ def settings_of(model: str, given: Mapping[str, Any]) -> AnySettings:
         message = f"the model {kind!r} takes no {name}, which is of {', '.join(takers)}; leave it away"
         raise InvalidOption(message, field=name)
     return SETTINGS[kind](**{name: value for name, value in given.items() if name != "style"})
-
-
-def literals_of(settings: AnySettings) -> tuple[str, ...]:
-    """Return the literals of all special tokens."""
-    return tuple(settings.special_tokens) if isinstance(settings, TrainSettings) else settings.literals

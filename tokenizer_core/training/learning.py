@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
 
@@ -90,6 +91,29 @@ class Learned:
             known += self.merges[taken][2] == known
             taken += 1
         return [*self.start.merges, *(merge[:3] for merge in self.merges[:taken])]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """All that entries are learned from.
+
+    Attributes:
+        sizes: how many, the most first; also those of smaller vocabularies that are not the beginning of the first.
+        known: what an earlier attempt has found.
+    """
+
+    pieces: PieceCounts
+    sizes: Sequence[int]
+    known: Known
+    on_merges: OnMerges | None
+    threads: int
+
+    def merges(self, **options: Any) -> Learned:
+        """Learn them by merges of characters; the arguments are those of ``learn_merges``."""
+        found, alphabet, merges = learn_merges(
+            self.pieces, self.sizes[0], known=self.known.merges, progress=self.on_merges, **options
+        )
+        return Learned(Start(tuple(found[:alphabet])), found, merges)
 
 
 def replayed(start: Start, merges: Sequence[Merge]) -> Learned:

@@ -8,22 +8,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from tokenizer_core._kernel import VERSION, PieceCounts, Vocabulary
 from tokenizer_core.arguments import holds_items, integer_of
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidOption, Unsupported, shown
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.models import ByteBpe
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Goal, Known, Learned, OnMerges, Start, learn, replayed
+from tokenizer_core.training.learning import Goal, Known, Learned, Merge, OnMerges, Start, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.progress import Newest, Unit
-from tokenizer_core.training.settings import TieBreak, TrainSettings
+from tokenizer_core.training.progress import Newest, Reporter, Unit
+from tokenizer_core.training.settings import TrainSettings
 
 HUGE_PIECE = 100_000
 """Bytes; a longer piece is not a word, and is warned of."""
@@ -45,47 +44,75 @@ class TrainingWarning(UserWarning):
     """A training run goes on, but its result may not be what was wanted."""
 
 
-class Plan(Protocol):
+class Plan(ABC):
     """The settings of counting, of learning and of the result."""
 
-    @property
-    def max_piece_length(self) -> int | None:
-        """Longer pieces are left out."""
+    __slots__ = ()
+
+    settings: AnySettings
 
     @property
-    def min_count(self) -> int:
-        """Rarer pieces are left out."""
+    def learns(self) -> Unit:
+        """The unit of progress: merges, or tokens where there are none."""
+        return "merges"
 
     @property
+    @abstractmethod
     def wanted(self) -> int:
         """Tokens to learn, at most."""
 
     @property
-    def learns(self) -> Unit:
-        """Return the unit of progress: merges, or tokens where there are none."""
+    @abstractmethod
+    def key(self) -> list[Any]:
+        """Return what decides which tokens are learned from counts, as JSON has it."""
 
     @property
     def newest(self) -> Newest | None:
         """Follow the merges of a run, where their tokens are known from the beginning."""
+        return None
 
     @property
-    def key(self) -> list[Any]:
-        """Return what decides which tokens are learned from counts, as JSON has it."""
-
-    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
-        """Learn tokens, behind those that are known."""
-
-    def restored(self, log: MergeLog) -> Learned:
-        """Return what a finished run has learned."""
+    @abstractmethod
+    def cut(self) -> tuple[str, tuple[str, ...]]:
+        """The pipeline that cuts a corpus, as JSON, and the literals that end a document."""
 
     def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
         """Return the rules of counting."""
+        return Rules(*self.cut, replace_invalid, threads)
 
+    @abstractmethod
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
+        """Learn tokens, behind those that are known."""
+
+    def follow(self, counts: Counts, reporter: Reporter, threads: int, log: MergeLog | None = None) -> Learned:
+        """Learn from counts, and report meanwhile; with a log, after what it knows, and into it."""
+        known = Known()
+        if log is not None:
+            known = log.known()
+            log.restart()
+        reporter.merging(0, self.wanted)
+        newest, piece_bytes = self.newest, counts.pieces.piece_bytes
+
+        def on_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
+            reporter.merging(done, total)
+            per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
+            shown = () if newest is None else newest.add(new)
+            reporter.progress = replace(reporter.progress, tokens_per_byte=per_byte, newest=shown)
+            if log is not None:
+                log.add(new, per_byte)
+
+        return reporter.run(lambda: self.learn(counts.pieces, known, on_merges, threads))
+
+    @abstractmethod
+    def restored(self, log: MergeLog) -> Learned:
+        """Return what a finished run has learned."""
+
+    @abstractmethod
     def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
         """Make the tokenizers; ``corpus`` is for their provenance."""
 
 
-class _OfBytes(ABC):
+class _OfBytes(Plan):
     """The common parts of a new vocabulary and a longer one: both are learned by merges of bytes."""
 
     __slots__ = ()
@@ -105,10 +132,6 @@ class _OfBytes(ABC):
         return self.goal.tokens - len(self.start.tokens)
 
     @property
-    def learns(self) -> Unit:
-        return "merges"
-
-    @property
     def newest(self) -> Newest | None:
         return Newest(self.start.tokens)
 
@@ -117,7 +140,7 @@ class _OfBytes(ABC):
         tokens = [token.hex() for token in self.start.tokens]
         return [tokens, self.start.merges, asdict(self.goal)]
 
-    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges | None = None, threads: int = 0) -> Learned:
+    def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
         del threads  # One core makes the merges.
         return learn(pieces, self.start, self.goal, known=known.merges, on_merges=on_merges)
 
@@ -125,27 +148,38 @@ class _OfBytes(ABC):
         return replayed(self.start, log.merges)
 
 
-@dataclass(frozen=True, slots=True)
-class NewVocabulary(_OfBytes):
-    """A new vocabulary in several sizes, each the beginning of the next.
+class NewSizes(Plan):
+    """The common parts of new vocabularies, of which there may be several sizes.
 
-    Args:
+    Attributes:
         sizes: in the place of the settings' ``vocab_size``, in any order.
     """
 
-    settings: TrainSettings
+    __slots__ = ()
+
     sizes: Sequence[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", sizes_of(self.settings, self.sizes))
 
     @property
-    def max_piece_length(self) -> int | None:
-        return self.settings.max_piece_length
+    def cut(self) -> tuple[str, tuple[str, ...]]:
+        return self.settings.pipeline().to_json(), self.settings.literals
 
-    @property
-    def min_count(self) -> int:
-        return self.settings.min_count
+    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
+        return [self.tokenizer_of(size, learned, corpus) for size in self.sizes]
+
+    @abstractmethod
+    def tokenizer_of(self, size: int, learned: Learned, corpus: dict[str, Any]) -> Tokenizer:
+        """Make the tokenizer of one size."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewVocabulary(NewSizes, _OfBytes):
+    """A new vocabulary of bytes in several sizes, each the beginning of the next."""
+
+    settings: TrainSettings
+    sizes: Sequence[int]
 
     @property
     def start(self) -> Start:
@@ -153,19 +187,13 @@ class NewVocabulary(_OfBytes):
 
     @property
     def goal(self) -> Goal:
-        literals = self.settings.special_tokens
-        return _goal(self.settings, max(self.sizes) - len(literals), tuple(literals))
+        literals = self.settings.literals
+        return _goal(self.settings, max(self.sizes) - len(literals), literals)
 
-    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
-        config = self.settings.pipeline().to_json()
-        return Rules(config, tuple(self.settings.special_tokens), replace_invalid, threads)
-
-    def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
-        return [self._tokenizer(learned, replace(self.settings, vocab_size=size), corpus) for size in self.sizes]
-
-    def _tokenizer(self, learned: Learned, settings: TrainSettings, corpus: dict[str, Any]) -> Tokenizer:
-        literals = settings.special_tokens
-        tokens = learned.tokens[: settings.vocab_size - len(literals)]
+    def tokenizer_of(self, size: int, learned: Learned, corpus: dict[str, Any]) -> Tokenizer:
+        settings = replace(self.settings, vocab_size=size)
+        literals = settings.literals
+        tokens = learned.tokens[: size - len(literals)]
         shift, first = (len(literals), 0) if settings.id_layout == "specials_first" else (0, len(tokens))
         merges = learned.first(len(tokens))
         vocabulary = Vocabulary.from_tokens(
@@ -200,46 +228,20 @@ class LongerVocabulary(_OfBytes):
     known: Start
 
     @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        vocab_size: int,
-        *,
-        tie_break: TieBreak = "lexicographic_low",
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        max_piece_length: int | None = None,
-        min_count: int = 1,
-    ) -> LongerVocabulary:
-        """Check the settings."""
+    def of(cls, tokenizer: Tokenizer, vocab_size: int, **chosen: Any) -> LongerVocabulary:
+        """Check the settings, those of ``EXTENDING``."""
         vocabulary, config = tokenizer.parts.vocabulary, tokenizer.parts.config
         _require_bytes(vocabulary, config)
         _require_plain(config)
         if integer_of(vocab_size, "vocab_size") < tokenizer.vocab_size:
             message = f"vocab_size is more than the {tokenizer.vocab_size} that the tokenizer has, not {vocab_size}"
             raise InvalidOption(message, field="vocab_size")
-        settings = TrainSettings(
-            vocab_size=vocab_size,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            max_piece_length=max_piece_length,
-            min_count=min_count,
-            pattern=None,
-        )
+        settings = TrainSettings(vocab_size=vocab_size, pattern=None, **chosen)
         tokens = _tokens(vocabulary)
         index = {id: place for place, (id, _) in enumerate(tokens)}
         merges = tuple((index[left], index[right], index[product]) for left, right, product in vocabulary.merge_ids())
         start = Start(tuple(token for _, token in tokens), merges, config.ignore_merges)
         return cls(tokenizer, settings, tuple(index), start)
-
-    @property
-    def max_piece_length(self) -> int | None:
-        return self.settings.max_piece_length
-
-    @property
-    def min_count(self) -> int:
-        return self.settings.min_count
 
     @property
     def start(self) -> Start:
@@ -250,8 +252,9 @@ class LongerVocabulary(_OfBytes):
         more = self.settings.vocab_size - self.tokenizer.vocab_size
         return _goal(self.settings, len(self.ids) + more, self._literals)
 
-    def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
-        return Rules(self.tokenizer.parts.config.to_json(), self._literals, replace_invalid, threads)
+    @property
+    def cut(self) -> tuple[str, tuple[str, ...]]:
+        return self.tokenizer.parts.config.to_json(), self._literals
 
     def tokenizers(self, learned: Learned, corpus: dict[str, Any]) -> list[Tokenizer]:
         parts, size = self.tokenizer.parts, self.tokenizer.vocab_size
@@ -353,7 +356,7 @@ def _require_bytes(vocabulary: Vocabulary, config: PipelineConfig) -> None:
     Raises:
         Unsupported
     """
-    if config.model != ByteBpe():
+    if not config.model.is_byte_bpe:
         raise Unsupported("only byte-level BPE can be extended, and this tokenizer has another model", field="model")
     if missing := vocabulary.missing_bytes:
         raise Unsupported(f"the tokenizer has no token for the byte 0x{missing[0]:02X}; it cannot be extended")

@@ -36,7 +36,6 @@ from tokenizer_core.training.families import (
     AnySettings,
     BpeStyle,
     ModelName,
-    literals_of,
     settings_of,
 )
 from tokenizer_core.training.plans import EXTENDING, MAX_SIZES, LongerVocabulary, Plan
@@ -119,7 +118,7 @@ class Recipe:
         if self.extends is not None and self.sizes:
             raise InvalidSettings("an artifact is extended to one size; leave sizes away", field="sizes")
         if self.extends is None:
-            self._check_roles(literals_of(self.settings))
+            self._check_roles(self.settings.literals)
         if self.chat_template is not None:
             try:
                 # Not ``compiled``, which keeps what it makes: callers would fill the memory of a server.

@@ -29,17 +29,10 @@ from tokenizer_core.errors import InternalError
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training import checksummed_file, sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
-from tokenizer_core.training.counting import (
-    MEMORY,
-    Rules,
-    count,
-    count_segment,
-    count_sources,
-    cut_of,
-)
+from tokenizer_core.training.counting import MEMORY, Counting, Rules, count, cut_of
 from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
-from tokenizer_core.training.learning import Learned, Merge
+from tokenizer_core.training.learning import Learned
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter, Unit
@@ -149,24 +142,13 @@ class TrainingRun:
             return
         reporter = Reporter(self._report, learns=self._plan.learns)
         reporter.merging(0, self._plan.wanted)
-        counts = self._all_counts(self._plan.max_piece_length, self._plan.min_count, reporter.progress)
+        counts = self._all_counts(
+            self._plan.settings.max_piece_length, self._plan.settings.min_count, reporter.progress
+        )
         warn_of_huge_pieces(counts)
         warn_of_rare_pieces(counts)
         log.corpus, log.longest = reporter.run(counts.summary), len(counts.pieces.longest)
-        known = log.known()
-        log.restart()
-
-        newest, piece_bytes = self._plan.newest, counts.pieces.piece_bytes
-
-        def add_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
-            reporter.merging(done, total)
-            per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
-            reporter.progress = replace(
-                reporter.progress, tokens_per_byte=per_byte, newest=() if newest is None else newest.add(new)
-            )
-            log.add(new, per_byte)
-
-        learned = reporter.run(lambda: self._plan.learn(counts.pieces, known, add_merges, self._rules.threads))
+        learned = self._plan.follow(counts, reporter, self._rules.threads, log)
         log.add(learned.merges[len(log.merges) :])
         if isinstance(self._plan, NewEntries):
             log.keep(learned)
@@ -266,35 +248,32 @@ class TrainingRun:
             counted = partial(count_over, self._engine, self._counts_directory, found, files, self._rules, reporter)
             yield from reporter.run(partial(counted, meter, shard_bytes=self._shard_bytes))
             return
+        counting = Counting(files, self._rules, reporter, meter, total)
         parts = shards(found, files, self._rules, reporter.check, shard_bytes=self._shard_bytes)
         while (shard := reporter.run(partial(next, parts, None))) is not None:
             cut = cut_of(shard.sources[0], files, self._rules) if shard.is_large else None
             if cut is None:
-                yield self._count_shard(shard, files, reporter, meter, total)
+                yield self._count_shard(shard, counting)
             else:
-                yield from self._count_segments(shard, cut, files, reporter, meter, total)
+                yield from self._count_segments(shard, cut, counting)
             done += shard.size
             meter.bytes = done
             reporter.progress = Progress("counting", done, total, "bytes")
             reporter.report()
 
-    def _count_shard(self, shard: Shard, files: Files, reporter: Reporter, meter: Meter, total: int) -> str:
+    def _count_shard(self, shard: Shard, counting: Counting) -> str:
         path = self._counts_directory / f"{shard.key}.sorted"
         if (header := read_header(path)) is not None:
-            meter.unpack(header["unpacked"])
+            counting.meter.unpack(header["unpacked"])
             return path.name
         with spills_for(path) as spills:
-            counts = count_sources(
-                shard.sources, files, self._rules, reporter, meter=meter, total=total, spill=spills.add
-            )
+            counts = replace(counting, spill=spills.add).of_sources(shard.sources)
             shard.check_unchanged()
-            reporter.run(partial(spills.save, path, counts))
+            counting.reporter.run(partial(spills.save, path, counts))
         return path.name
 
-    def _count_segments(
-        self, shard: Shard, cut: Cut, files: Files, reporter: Reporter, meter: Meter, total: int
-    ) -> Iterator[str]:
-        (source,), segments = shard.sources, None
+    def _count_segments(self, shard: Shard, cut: Cut, counting: Counting) -> Iterator[str]:
+        (source,), segments, meter, reporter = shard.sources, None, counting.meter, counting.reporter
         position, before, is_last = 0, (meter.bytes, meter.unpacked), False
         while not is_last:
             path = self._counts_directory / f"{shard.key}-{position}.sorted"
@@ -307,9 +286,7 @@ class TrainingRun:
                     segments = Segments(source, meter, cut)
                 reporter.run(partial(segments.skip, position, reporter.check))
                 with spills_for(path) as spills:
-                    counts = count_segment(
-                        source, segments, self._shard_bytes, files, self._rules, reporter, meter, total, spills.add
-                    )
+                    counts = replace(counting, spill=spills.add).of_segment(source, segments, self._shard_bytes)
                     shard.check_unchanged()
                     position, is_last = segments.position, segments.is_at_end
                     reporter.run(partial(spills.save, path, counts, end=position, last=is_last))
@@ -359,7 +336,8 @@ class TrainingRun:
         return names
 
     def _merges_path(self) -> Path:
-        covered = [VERSION, self._names(), self._plan.max_piece_length, self._plan.min_count, *self._plan.key]
+        settings = self._plan.settings
+        covered = [VERSION, self._names(), settings.max_piece_length, settings.min_count, *self._plan.key]
         return self._directory / f"merges-{_key(covered)}.txt"
 
     @cached_property

@@ -7,27 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tokenizer_core._kernel import PieceCounts, Vocabulary, learn_merges
-from tokenizer_core.arguments import check_choice, check_flag, check_unicode
+from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.formats.sentencepiece_bpe import ESCAPED, JOINED, SPACE
-from tokenizer_core.stages.decoders import DecoderStage, Join, StripDecoder
-from tokenizer_core.stages.models import CharBpe, Model
-from tokenizer_core.stages.normalizers import NormalizerStage, Prepend, Replace
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Metaspace, PretokenizerStage, Split
+from tokenizer_core.stages import Decoder, Model, Normalizer, Pattern, Pretokenizer
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import EntrySettings, Merges
-from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
-from tokenizer_core.training.setting_checks import check_limit, number_of
+from tokenizer_core.training.learning import Learned, Lesson
+from tokenizer_core.training.setting_checks import check_limit
 from tokenizer_core.training.settings import TieBreak
 
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 NUL = "\0"
 """No piece of a SentencePiece model has it."""
 
-_WITH_RUNS = Split(Pattern("regex", rf"{SPACE}+(?={SPACE})|{SPACE}[^{SPACE}]*|[^{SPACE}]+"))
+_WITH_RUNS = Pretokenizer("split", pattern=Pattern("regex", rf"{SPACE}+(?={SPACE})|{SPACE}[^{SPACE}]*|[^{SPACE}]+"))
 """Words, each with one space before it; those before that one are a word of their own."""
 
 
@@ -69,11 +64,8 @@ class SentencePieceSettings(EntrySettings, ABC):
     split_digits: bool = described(False, "of Unigram and such BPE: every digit is an entry of its own")
     add_dummy_prefix: bool = described(True, "of Unigram and such BPE: a space is put before a text")
 
-    def __post_init__(self) -> None:
-        for name in _FLAGS:
-            check_flag(getattr(self, name), name)
-        check_unicode(self.required_characters, "required_characters")
-        object.__setattr__(self, "max_token_length", number_of(self.max_token_length, "max_token_length"))
+    def _check_own(self) -> None:
+        EntrySettings._check_own(self)
         coverage: object = self.character_coverage
         if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
             message = f"character_coverage is above 0 and at most 1, not {shown(coverage)}"
@@ -81,17 +73,20 @@ class SentencePieceSettings(EntrySettings, ABC):
         if self.allow_whitespace_only_pieces and self.remove_extra_whitespaces:
             message = "spaces are joined, so none of several is an entry; set remove_extra_whitespaces to false"
             raise InvalidOption(message, field="allow_whitespace_only_pieces")
-        EntrySettings.__post_init__(self)
 
     @property
     def fixed(self) -> tuple[str, ...]:
         return (*self.literals, *(BYTES if self.byte_fallback else ()))
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
         if self.allow_whitespace_only_pieces:
             return (_WITH_RUNS,)
-        return (Metaspace(replacement=SPACE, prepend="always" if self.add_dummy_prefix else "never", split=True),)
+        return (
+            Pretokenizer(
+                "metaspace", replacement=SPACE, prepend="always" if self.add_dummy_prefix else "never", split=True
+            ),
+        )
 
     def pipeline(self) -> PipelineConfig:
         """Describe how a corpus is cut. Joined spaces cut no word in another way, and a lone one is not learned."""
@@ -100,15 +95,18 @@ class SentencePieceSettings(EntrySettings, ABC):
         return replace(config, normalizer=(*config.normalizer, *escaped))
 
     @property
-    def escaped(self) -> tuple[NormalizerStage, ...]:
+    def escaped(self) -> tuple[Normalizer, ...]:
         """The stages that write spaces as SentencePiece does."""
-        return (*([Prepend(SPACE)] if self.add_dummy_prefix else []), ESCAPED)
+        return (*([Normalizer("prepend", prefix=SPACE)] if self.add_dummy_prefix else []), ESCAPED)
 
     @property
-    def decoders(self) -> tuple[DecoderStage, ...]:
-        spaces, bytes_ = Replace(Pattern("string", SPACE), " "), [Join("byte_fallback")] if self.byte_fallback else []
-        first = [StripDecoder(content=" ", start=1, stop=0)] if self.add_dummy_prefix else []
-        return (spaces, *bytes_, Join("fuse"), *first)
+    def decoders(self) -> tuple[Decoder, ...]:
+        spaces, bytes_ = (
+            Decoder("replace", pattern=Pattern("string", SPACE), content=" "),
+            [Decoder("byte_fallback")] if self.byte_fallback else [],
+        )
+        first = [Decoder("strip", content=" ", start=1, stop=0)] if self.add_dummy_prefix else []
+        return (spaces, *bytes_, Decoder("fuse"), *first)
 
     def build(
         self, entries: Sequence[str], scores: Sequence[float], merges: Merges = ()
@@ -135,17 +133,6 @@ class SentencePieceSettings(EntrySettings, ABC):
         return [name for name, is_asked in asked.items() if is_asked]
 
 
-_FLAGS = (
-    "byte_fallback",
-    "remove_extra_whitespaces",
-    "allow_whitespace_only_pieces",
-    "split_by_unicode_script",
-    "split_by_number",
-    "split_digits",
-    "add_dummy_prefix",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencePieceBpeSettings(SentencePieceSettings):
     """Settings of BPE over characters as SentencePiece has it. A line feed stands alone."""
@@ -155,9 +142,8 @@ class SentencePieceBpeSettings(SentencePieceSettings):
 
     tie_break: TieBreak = "shortest"
 
-    def __post_init__(self) -> None:
-        check_choice(self.tie_break, TieBreak, "tie_break")
-        SentencePieceSettings.__post_init__(self)
+    def _check_own(self) -> None:
+        SentencePieceSettings._check_own(self)
         check_limit(self.max_token_length, "max_token_length")
         named = {f"special_tokens[{index}]": literal for index, literal in enumerate(self.special_tokens)}
         for field, literal in {**named, "unk": self.unk}.items():
@@ -169,24 +155,17 @@ class SentencePieceBpeSettings(SentencePieceSettings):
                 raise InvalidOption(message, field="required_characters")
 
     @property
-    def pretokenizers(self) -> tuple[PretokenizerStage, ...]:
-        return (*super(SentencePieceBpeSettings, self).pretokenizers, Split(Pattern("string", "\n")))
+    def pretokenizers(self) -> tuple[Pretokenizer, ...]:
+        return (
+            *super(SentencePieceBpeSettings, self).pretokenizers,
+            Pretokenizer("split", pattern=Pattern("string", "\n")),
+        )
 
     def model(self, unk: int) -> Model:
-        return CharBpe(unk=unk, fuse_unk=True, byte_fallback=self.byte_fallback)
+        return Model("char_bpe", unk=unk, fuse_unk=True, byte_fallback=self.byte_fallback)
 
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
-        del threads  # One core makes the merges.
-        found, alphabet, merges = learn_merges(
-            pieces,
-            sizes[0],
+    def learn(self, lesson: Lesson) -> Learned:
+        return lesson.merges(
             level="characters",
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
@@ -195,10 +174,7 @@ class SentencePieceBpeSettings(SentencePieceSettings):
             character_coverage=self.character_coverage,
             required_characters=SPACE + self.required_characters,
             borders=self.borders,
-            known=known.merges,
-            progress=on_merges,
         )
-        return Learned(Start(tuple(found[:alphabet])), found, merges)
 
     def to_dict(self) -> dict[str, Any]:
         return EntrySettings.to_dict(self) | {"style": "sentencepiece"}

@@ -7,21 +7,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.arguments import check_choice, check_flag
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 from tokenizer_core.formats.added import reserve, special
-from tokenizer_core.stages.normalizers import Rewrite, Rewriting
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer, Rewriting
 from tokenizer_core.training.described import described
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
-    check_limit,
     check_steps,
-    number_of,
-    words_of,
+    check_types,
 )
 
 TieBreak = Literal["lexicographic_low", "lexicographic_high", "lowest_ids", "shortest"]
@@ -87,14 +82,11 @@ class TrainSettings:
     )
 
     def __post_init__(self) -> None:
-        self._check_types()
-        check_choice(self.tie_break, TieBreak, "tie_break")
-        check_choice(self.id_layout, IdLayout, "id_layout")
+        check_types(self)
         check_steps(self.normalizer, MAX_REWRITES)
-        for index, name in enumerate(self.normalizer):
-            check_choice(name, Rewriting, f"normalizer[{index}]")
-        for field in ("max_token_length", "max_piece_length"):
-            check_limit(getattr(self, field), field)
+        pattern: object = self.pattern
+        if not isinstance(pattern, str | None):
+            raise InvalidOption(f"pattern is a string or nothing, not {type(pattern).__name__}", field="pattern")
         check_frequency(self.min_frequency)
         check_frequency(self.min_count, "min_count")
         self._check_special_tokens()
@@ -110,10 +102,15 @@ class TrainSettings:
             raise InvalidOption(f"vocab_size is at most {most}, not {self.vocab_size}", field="vocab_size")
         self._check_pipeline(tokens)
 
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The special tokens by id."""
+        return tuple(self.special_tokens)
+
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""
-        cuts = () if self.pattern is None else (Split(Pattern.named_or_regex(self.pattern)),)
-        return PipelineConfig(normalizer=tuple(Rewrite(name) for name in self.normalizer), pretokenizer=cuts)
+        cuts = () if self.pattern is None else (Pretokenizer("split", pattern=Pattern.named_or_regex(self.pattern)),)
+        return PipelineConfig(normalizer=tuple(Normalizer(name) for name in self.normalizer), pretokenizer=cuts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be written as JSON; of the initial merges only how many they are."""
@@ -123,24 +120,6 @@ class TrainSettings:
             "special_tokens": list(self.special_tokens),
             "initial_merges": len(self.initial_merges),
         }
-
-    def _check_types(self) -> None:
-        given: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("vocab_size", "min_frequency", "max_token_length", "max_piece_length", "min_count"):
-            if given[name] is None and name.startswith("max_"):
-                continue
-            object.__setattr__(self, name, number_of(given[name], name))
-        for name in ("normalizer", "special_tokens"):
-            object.__setattr__(self, name, words_of(given[name], name))
-        if not isinstance(given["pattern"], str | None):
-            kind = type(given["pattern"]).__name__
-            raise InvalidOption(f"pattern is a string or nothing, not {kind}", field="pattern")
-        merges = given["initial_merges"]
-        if not isinstance(merges, Sequence) or isinstance(merges, str) or len(merges) > MAX_VOCAB_SIZE:
-            message = f"initial_merges is a sequence of at most {MAX_VOCAB_SIZE} pairs of bytes"
-            raise InvalidOption(message, field="initial_merges")
-        object.__setattr__(self, "initial_merges", tuple(merges))
-        check_flag(self.sixteen_bit, "sixteen_bit")
 
     def _check_special_tokens(self) -> None:
         """Refuse what would be lost in a mapping, or would read as a byte; the rest is for ``_check_pipeline``."""
@@ -154,6 +133,11 @@ class TrainSettings:
 
     def _check_initial_merges(self) -> list[bytes]:
         """Return the bytes and the tokens that these merges make."""
+        merges: object = self.initial_merges
+        if not isinstance(merges, Sequence) or isinstance(merges, str) or len(merges) > MAX_VOCAB_SIZE:
+            message = f"initial_merges is a sequence of at most {MAX_VOCAB_SIZE} pairs of bytes"
+            raise InvalidOption(message, field="initial_merges")
+        object.__setattr__(self, "initial_merges", tuple(merges))
         known = {bytes([byte]): None for byte in range(BYTES)}
         seen: dict[tuple[bytes, bytes], int] = {}
         given: Sequence[object] = self.initial_merges

@@ -14,7 +14,7 @@ from typing import TypedDict, Unpack
 from tokenizer_core.arguments import check_call, check_flag, check_kind
 from tokenizer_core.corpus.files import Corpus
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.stages.normalizers import Rewriting
+from tokenizer_core.stages import Rewriting
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training import sorted_counts
 from tokenizer_core.training.counting import count
@@ -22,7 +22,6 @@ from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import new_plan
 from tokenizer_core.training.entry_settings import Normalizing, PairScore, Words
 from tokenizer_core.training.families import AnySettings, BpeStyle, ModelName, settings_of
-from tokenizer_core.training.learning import Known
 from tokenizer_core.training.plans import (
     LongerVocabulary,
     Plan,
@@ -176,9 +175,7 @@ def _follow(
     plan: Plan, corpus: Corpus | Counts, *, replace_invalid: bool, threads: int, progress: Report | None
 ) -> list[Tokenizer]:
     counts = _counted(plan, corpus, replace_invalid=replace_invalid, threads=threads, progress=progress)
-    reporter = Reporter(progress, learns=plan.learns)
-    reporter.merging(0, plan.wanted)
-    learned = reporter.run(lambda: plan.learn(counts.pieces, Known(), reporter.merging, threads))
+    learned = plan.follow(counts, Reporter(progress, learns=plan.learns), threads)
     return plan.tokenizers(learned, counts.summary())
 
 
@@ -189,9 +186,9 @@ def _counted(
     check_call(progress, "progress")
     rules = plan.rules(replace_invalid=replace_invalid, threads=threads)
     if not isinstance(corpus, Counts):
-        counts = count(corpus, rules, max_piece_length=plan.max_piece_length, progress=progress)
-        if plan.min_count > 1:
-            counts = sorted_counts.bounded(counts, plan.min_count)
+        counts = count(corpus, rules, max_piece_length=plan.settings.max_piece_length, progress=progress)
+        if plan.settings.min_count > 1:
+            counts = sorted_counts.bounded(counts, plan.settings.min_count)
             require_pieces(counts)
         warn_of_huge_pieces(counts)
         warn_of_rare_pieces(counts)
@@ -200,8 +197,8 @@ def _counted(
     for field, given, wanted in (
         ("pattern", corpus.config, rules.config),
         ("special_tokens", corpus.special_tokens, rules.special_tokens),
-        ("max_piece_length", corpus.max_piece_length, plan.max_piece_length),
-        ("min_count", corpus.min_count, plan.min_count),
+        ("max_piece_length", corpus.max_piece_length, plan.settings.max_piece_length),
+        ("min_count", corpus.min_count, plan.settings.min_count),
     ):
         if given != wanted:
             raise InvalidOption(f"the counts were made with another {field}; count again, or ask for that", field=field)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from tokenizer_core._kernel import PieceCounts, learn_unigram
+from tokenizer_core._kernel import learn_unigram
 from tokenizer_core.errors import InvalidOption, shown
-from tokenizer_core.stages.models import Model, Unigram
+from tokenizer_core.stages import Model
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import Normalizing
-from tokenizer_core.training.learning import Known, Learned, OnMerges, Start
+from tokenizer_core.training.learning import Learned, Lesson, Start
 from tokenizer_core.training.sentencepiece_settings import SentencePieceSettings
-from tokenizer_core.training.setting_checks import check_limit, number_of
 
 MAX_SEEDS = 12_000_000
 
@@ -35,36 +34,24 @@ class UnigramSettings(SentencePieceSettings):
     n_sub_iterations: int = described(2, "of Unigram: estimates of probabilities in a round", "N")
     limit_alphabet: int | None = None
 
-    def __post_init__(self) -> None:
+    def _check_own(self) -> None:
         for name, most in (("seed_size", MAX_SEEDS), ("n_sub_iterations", 100), ("max_token_length", 255)):
-            number = number_of(getattr(self, name), name)
-            if not 1 <= number <= most:
+            if not 1 <= (number := getattr(self, name)) <= most:
                 raise InvalidOption(f"{name} is 1 to {most}, not {number}", field=name)
-            object.__setattr__(self, name, number)
-        if self.limit_alphabet is not None:
-            object.__setattr__(self, "limit_alphabet", number_of(self.limit_alphabet, "limit_alphabet"))
-        check_limit(self.limit_alphabet, "limit_alphabet")
         factor: object = self.shrinking_factor
         if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.1 <= factor <= 0.95:
             raise InvalidOption(f"shrinking_factor is 0.1 to 0.95, not {shown(factor)}", field="shrinking_factor")
-        SentencePieceSettings.__post_init__(self)
+        SentencePieceSettings._check_own(self)
         if self.min_frequency != 1:
             raise InvalidOption("the model 'unigram' takes no min_frequency; leave it away", field="min_frequency")
 
     def model(self, unk: int) -> Model:
-        return Unigram(unk=unk, byte_fallback=self.byte_fallback)
+        return Model("unigram", unk=unk, byte_fallback=self.byte_fallback)
 
-    def learn(
-        self,
-        pieces: PieceCounts,
-        sizes: Sequence[int],
-        known: Known,
-        on_merges: OnMerges | None,
-        threads: int,
-    ) -> Learned:
+    def learn(self, lesson: Lesson) -> Learned:
         found, _ = learn_unigram(
-            pieces,
-            sizes,
+            lesson.pieces,
+            lesson.sizes,
             seed_size=self.seed_size,
             shrinking_factor=self.shrinking_factor,
             n_sub_iterations=self.n_sub_iterations,
@@ -73,10 +60,10 @@ class UnigramSettings(SentencePieceSettings):
             character_coverage=self.character_coverage,
             required_characters=self.required_characters,
             borders=self.borders,
-            threads=threads,
-            kept=known.rounds,
-            keep=known.keep,
-            progress=on_merges,
+            threads=lesson.threads,
+            kept=lesson.known.rounds,
+            keep=lesson.known.keep,
+            progress=lesson.on_merges,
         )
         fixed = {entry.encode() for entry in self.fixed}
         largest, *smaller = ([(piece, score) for piece, score in one if piece not in fixed] for one in found)

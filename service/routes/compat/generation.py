@@ -23,6 +23,7 @@ from service.routes.compat.dialects import error_info
 from service.routes.compat.generation_models import GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, Negotiate
+from service.routes.since import count_kept, new_of
 from service.routes.texts import Array, Ids
 from service.state import ServerState
 
@@ -115,6 +116,8 @@ def answer(
     Errors:
         ``invalid_option``: no id is left, or there are more than the model takes.
     """
+    if body.since is not None and len(found) > 1:
+        raise ServiceError("invalid_option", "this goes with one prompt", "since")
     blocks, total = Blocks(), 0
     write = _sglang if state.engines.render(body.model, loaded.name) == "sglang" else _vllm
     length = state.engines.length(body.model, loaded)
@@ -217,7 +220,18 @@ def _hashed(body: GenerationFields, prompt: Prompt) -> dict[str, Any]:
     if body.block_hashes is None:
         return {}
     assert not isinstance(prompt.ids, WrittenIds)
-    return {FIELD: hashes_of(body.block_hashes, prompt.ids)}
+    return {FIELD: hashes_of(body.block_hashes, prompt.ids, count_kept(body.since, prompt.ids))}
+
+
+def _add_ids(blocks: Blocks, body: GenerationFields, prompt: Prompt) -> None:
+    """Write the ids; for a caller who has some of them null, and fields with those that are new."""
+    if body.since is None or isinstance(prompt.ids, WrittenIds):
+        blocks.add_json(prompt.ids)
+        return
+    blocks.add(b"null")
+    for name, value in new_of(body.since, prompt.ids).items():
+        blocks.add(b',"%b":' % name.encode())
+        blocks.add_json(value)
 
 
 def _model(loaded: ServedTokenizer, body: GenerationFields) -> str:
@@ -240,7 +254,7 @@ def _vllm(
     if (logprobs := body.logprobs_wanted()) is not None:
         params["logprobs"] = logprobs
     blocks.add(orjson.dumps({"request_id": request_id})[:-1] + b',"token_ids":')
-    blocks.add_json(prompt.ids)
+    _add_ids(blocks, body, prompt)
     blocks.add(b',"token_offsets":')
     blocks.add_json(prompt.spans)
     rest = {
@@ -290,5 +304,5 @@ def _sglang(
         **_hashed(body, prompt),
     }
     blocks.add(orjson.dumps({"rid": request_id})[:-1] + b',"input_ids":')
-    blocks.add_json(prompt.ids)
+    _add_ids(blocks, body, prompt)
     blocks.add(b"," + orjson.dumps(rest)[1:])

@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, FiniteFloat
 
 from service.schemas.block_hashes import BLOCK_HASHES, BlockHashesOfRow
-from service.schemas.fields import Object
+from service.schemas.fields import Object, drop_default
 from service.schemas.narrowing import LEFT_TO_RIGHT
 from service.schemas.requests import RequestBody
+from service.schemas.since import NEW_IDS, PREFIX_HASH, SINCE, SINCE_OF_ANSWER, Since
 from tokenizer_core import Side
 
 _MAX_INTEGER = (1 << 63) - 1
@@ -68,6 +69,7 @@ class GenerationFields(RequestBody):
     response_format: Object | None = Field(None, description="OpenAI's form of `structured_outputs`.")
     vllm_xargs: Object | None = Field(None, description="The engine's `extra_args`.")
     block_hashes: Object | None = BLOCK_HASHES
+    since: Since | None = SINCE
     use_beam_search: bool | None = Field(None, description="Refused.")
     chat_template: Any = Field(None, description="Refused: a template comes with the tokenizer.")
     required_prefix_token_ids: Any = Field(None, description="Refused.")
@@ -94,11 +96,20 @@ class GenerationFields(RequestBody):
         return None
 
 
-class GenerateRequest(BaseModel):
-    """What an engine generates from, as vLLM has it."""
+class NewIds(BaseModel):
+    """The fields that ``since`` adds, and those of ``block_hashes``."""
+
+    new_ids: list[int] = Field([], description=NEW_IDS, json_schema_extra=drop_default)
+    prefix_hash: str = Field("", description=PREFIX_HASH, json_schema_extra=drop_default)
+    since: Since | None = Field(None, description=SINCE_OF_ANSWER, json_schema_extra=drop_default)
+    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
+
+
+class GenerateRequest(NewIds):
+    """What an engine generates from, as vLLM has it; with `since` its ids are null."""
 
     request_id: str
-    token_ids: list[int]
+    token_ids: list[int] | None
     token_offsets: list[tuple[int, int]] | None
     features: None
     content_parts: None
@@ -114,14 +125,13 @@ class GenerateRequest(BaseModel):
     priority: int
     kv_transfer_params: Object | None
     ec_transfer_params: Object | None
-    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")
 
 
-class SglangGenerateRequest(BaseModel):
+class SglangGenerateRequest(NewIds):
     """The same as sglang-renderer has it, for models of the setting `render`."""
 
     rid: str
-    input_ids: list[int]
+    input_ids: list[int] | None
     sampling_params: Object
     stream: bool
     return_logprob: bool
@@ -132,4 +142,3 @@ class SglangGenerateRequest(BaseModel):
     cache_salt: str | None
     extra_key: None
     priority: int
-    block_hashes: BlockHashesOfRow | None = Field(None, description="Only if asked for.")

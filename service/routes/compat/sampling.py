@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 import orjson
+from pydantic import BaseModel
 
 from service.errors import ServiceError, quote
 from service.registry.served import ServedTokenizer
@@ -185,7 +186,7 @@ def _form(wanted: Object | None) -> Object:
     return {"json_object": True} if kind == "json_object" else {}
 
 
-def copied(body: GenerationFields, name: str) -> orjson.Fragment | None:
+def copied(body: BaseModel, name: str) -> orjson.Fragment | None:
     """Return an object of the caller's as JSON, with every number as it was sent.
 
     Errors:

@@ -12,6 +12,7 @@ from service.admission.threads import Threads
 from service.auth import LOCAL, Identity, is_own_page
 from service.errors import ServiceError
 from service.jobs import Jobs
+from service.jobs.opening import INSTALL
 from service.state import ServerState
 
 THREADS = 8
@@ -27,7 +28,7 @@ class JobAccess:
     """
 
     def __init__(self, state: ServerState) -> None:
-        self.jobs: Jobs = state.jobs
+        self._jobs = state.jobs
         settings = state.settings
         self.link_root = settings.link_root
         self._host = settings.host
@@ -41,6 +42,17 @@ class JobAccess:
             name="tokd-jobs",
             what="requests about jobs",
         )
+
+    @property
+    def jobs(self) -> Jobs:
+        """The store of jobs.
+
+        Errors:
+            ``jobs_not_installed``
+        """
+        if self._jobs is None:
+            raise ServiceError("jobs_not_installed", f"this server does no jobs; {INSTALL} there")
+        return self._jobs
 
     async def run(self, work: Callable[..., T], *arguments: object) -> T:
         """Run in a thread what may wait for a disk or a database.

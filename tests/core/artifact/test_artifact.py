@@ -19,9 +19,7 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings
 from tokenizer_core.errors import TokdError, Unsupported
 from tokenizer_core.formats import files, publish
 from tokenizer_core.patterns import PATTERNS
-from tokenizer_core.stages.normalizers import Rewrite
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Digits, Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -70,10 +68,10 @@ def test_saving_twice_and_saving_what_was_opened_give_the_same_bytes(parts, save
 
 
 HASHED = [
-    {"normalizer": (Rewrite("nfc"),)},
+    {"normalizer": (Normalizer("nfc"),)},
     {"prefix_space": True},
-    {"pretokenizer": (Digits(individual=True),)},
-    {"pretokenizer": (Split(Pattern("name", "qwen2")),)},
+    {"pretokenizer": (Pretokenizer("digits", individual=True),)},
+    {"pretokenizer": (Pretokenizer("split", pattern=Pattern("name", "qwen2")),)},
     {"ignore_merges": True},
     {"added_tokens": ()},
     {"added_tokens": (AddedToken(id=264, content="<|end|>", special=True, lstrip=True),)},
@@ -97,10 +95,12 @@ def test_another_version_of_unicode_changes_the_hash(parts, monkeypatch):
 @pytest.mark.parametrize("pattern", [Pattern("name", "cl100k_base"), Pattern("regex", PATTERNS["cl100k_base"])])
 @pytest.mark.parametrize(("behavior", "invert"), [("isolated", False), ("isolated", True), ("removed", True)])
 def test_a_cut_has_one_hash_however_it_is_written(parts, pattern, behavior, invert, tmp_path):
-    config = dataclasses.replace(parts.config, pretokenizer=(Split(pattern, behavior, invert),))
+    config = dataclasses.replace(
+        parts.config, pretokenizer=(Pretokenizer("split", pattern=pattern, behavior=behavior, invert=invert),)
+    )
     artifact.write(dataclasses.replace(parts, config=config), tmp_path / "one")
     assert artifact.read(tmp_path / "one").config == config
-    assert config.pretokenizer == (Split(Pattern("name", "cl100k_base")),)
+    assert config.pretokenizer == (Pretokenizer("split", pattern=Pattern("name", "cl100k_base")),)
 
 
 def test_names_templates_and_provenance_do_not_change_the_hash(parts):

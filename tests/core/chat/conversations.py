@@ -11,9 +11,7 @@ from tests.support.data import DATA, PRESENT
 from tokenizer_core import AddedToken, Tokenizer
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
-from tokenizer_core.stages.normalizers import Rewrite
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
 Conversation = list[dict[str, Any]]
 
@@ -102,8 +100,8 @@ def tokenizer(
         for at, literal in enumerate(dict.fromkeys((*literals(template), *also)))
     )
     config = PipelineConfig(
-        normalizer=tuple(Rewrite(name) for name in normalizer),
-        pretokenizer=(Split(Pattern("name", "gpt2")),),
+        normalizer=tuple(Normalizer(name) for name in normalizer),
+        pretokenizer=(Pretokenizer("split", pattern=Pattern("name", "gpt2")),),
         added_tokens=added,
     )
     settings = Settings(chat_template=source(template), bos="<s>", eos="</s>")
@@ -116,6 +114,6 @@ def built(source: str, template: str | None = None) -> Tokenizer:
     vocabulary = Vocabulary.from_tokens([(byte, bytes([byte])) for byte in range(256)], [])
     found = dict.fromkeys(("<s>", "</s>", *_CONTROL.findall(source), "<|user|>", "<|assistant|>", "<|tool|>"))
     added = tuple(AddedToken(id=1000 + at, content=literal, special=True) for at, literal in enumerate(found))
-    config = PipelineConfig(pretokenizer=(Split(Pattern("name", "gpt2")),), added_tokens=added)
+    config = PipelineConfig(pretokenizer=(Pretokenizer("split", pattern=Pattern("name", "gpt2")),), added_tokens=added)
     settings = Settings(chat_template=template or source, bos="<s>", eos="</s>")
     return Tokenizer(TokenizerParts(vocabulary=vocabulary, config=config, settings=settings))

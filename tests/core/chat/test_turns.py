@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,7 +198,7 @@ ARGUMENTS = {"functions": "", "datetime": "", "date_string": ""}
 
 
 def row_of(template: str) -> str:
-    """Return what a real template trains on as a row of the table in ``docs/chats.md``."""
+    """Return what a real template trains on as a row of the table in ``template_turns.md``."""
     cells = ["", ""]
     as_text = [{**TURNS[1], "tool_calls": call('{"city": "x"}')}]
     for messages in (TURNS, [TURNS[0], *as_text, *TURNS[2:]], [TURNS[0], TURNS[3]]):
@@ -215,4 +216,4 @@ def row_of(template: str) -> str:
 @needs_data
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_page_says_what_each_template_trains_on(template: str) -> None:
-    assert row_of(template) in (ROOT / "docs" / "chats.md").read_text("utf-8").splitlines()
+    assert row_of(template) in Path(__file__).with_name("template_turns.md").read_text("utf-8").splitlines()

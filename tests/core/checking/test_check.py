@@ -16,9 +16,7 @@ from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
 from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidOption
-from tokenizer_core.stages.normalizers import Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 from tokenizer_core.tokenizer import Tokenizer
 
 
@@ -50,7 +48,9 @@ def test_a_tokenizer_without_specials_has_no_policy(sound):
     assert report.ok
 
 
-@pytest.mark.parametrize("stage", [Strip(left=True, right=True), Rewrite("strip_accents"), Rewrite("lowercase")])
+@pytest.mark.parametrize(
+    "stage", [Normalizer("strip", left=True, right=True), Normalizer("strip_accents"), Normalizer("lowercase")]
+)
 def test_point_1_is_not_promised_by_a_normalizer_that_loses_text(sound, stage):
     report = check(configured(sound, normalizer=(stage,)))
     assert report.ok
@@ -70,7 +70,7 @@ def test_point_1_text_that_does_not_come_back_fails(sound):
 
 
 def test_point_1_a_canonical_form_passes_and_is_named(sound):
-    report = check(configured(sound, normalizer=(Rewrite("nfc"),)))
+    report = check(configured(sound, normalizer=(Normalizer("nfc"),)))
     point = outcome(report, "round trip")
     assert point.status is Status.PASSED
     assert "combining marks" in point.evidence["equivalent"]
@@ -97,7 +97,7 @@ def test_point_2_a_special_that_is_split_fails(sound):
 
 
 def test_point_3_merges_that_never_apply_fail(sound):
-    single = Split(Pattern("regex", r"[\s\S]"))
+    single = Pretokenizer("split", pattern=Pattern("regex", r"[\s\S]"))
     assert_only_failure(check(configured(sound, pretokenizer=(single,))), "fertility")
 
 
@@ -286,7 +286,12 @@ def test_point_11_ids_that_depend_on_threads_fail(sound):
 
 
 def test_an_error_inside_a_point_is_its_failure(sound):
-    report = check(configured(sound, pretokenizer=(Split(Pattern("regex", r"\p{L}+"), "removed", invert=True),)))
+    report = check(
+        configured(
+            sound,
+            pretokenizer=(Pretokenizer("split", pattern=Pattern("regex", r"\p{L}+"), behavior="removed", invert=True),),
+        )
+    )
     point = outcome(report, "round trip")
     assert point.status is Status.FAILED
     assert point.evidence["code"] == "uncovered_text"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.checking.conftest import assert_only_failure, configured, outcome
 from tokenizer_core.checking import Status, check, check_artifact
-from tokenizer_core.stages.normalizers import Rewrite
+from tokenizer_core.stages import Normalizer
 
 
 def test_point_7_a_flipped_byte_on_disk_fails(sound, tmp_path):
@@ -75,7 +75,7 @@ def test_point_7_a_pipe_or_a_link_in_the_place_of_a_file_fails_and_is_not_waited
 
 
 def test_point_7_another_tokenizer_on_disk_fails(sound, tmp_path):
-    configured(sound, normalizer=(Rewrite("nfc"),)).save(tmp_path / "other")
+    configured(sound, normalizer=(Normalizer("nfc"),)).save(tmp_path / "other")
     point = outcome(check(sound, path=tmp_path / "other"), "file hashes")
     assert point.status is Status.FAILED
     assert point.evidence["found"] == sound.hash

@@ -14,7 +14,6 @@ import fsspec
 import pyarrow
 import pyarrow.parquet
 import pytest
-import zstandard
 
 from tests.core.corpus.documents import DOCUMENTS, SETTINGS, TRUTH, of
 from tokenizer_core import (
@@ -30,6 +29,7 @@ from tokenizer_core import (
     counted,
     train,
 )
+from tokenizer_core.zstd import zstd
 
 
 def write_lines(documents: list[str]) -> bytes:
@@ -51,7 +51,7 @@ def unpacked(data: bytes) -> bytes:
 def frames(data: bytes) -> bytes:
     """Pack two halves into a zstd frame each."""
     half = len(data) // 2
-    return zstandard.compress(data[:half]) + zstandard.compress(data[half:])
+    return zstd.compress(data[:half]) + zstd.compress(data[half:])
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {"": unpacked, ".gz": gzip.compress, ".zst": frames}
@@ -68,7 +68,7 @@ def test_text_and_lines_count_as_their_documents_do(tmp_path: Path, suffix: str)
 def test_a_list_a_glob_a_directory_a_url_and_parquet_count_alike(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "1.jsonl").write_bytes(write_lines(DOCUMENTS[:100]))
-    (tmp_path / "2.txt.zst").write_bytes(zstandard.compress("<|end|>".join(DOCUMENTS[100:200]).encode()))
+    (tmp_path / "2.txt.zst").write_bytes(zstd.compress("<|end|>".join(DOCUMENTS[100:200]).encode()))
     write_parquet(tmp_path / "deep" / "3.parquet", DOCUMENTS[200:])
     (tmp_path / "README.md").write_text("no corpus", encoding="utf-8")
     assert of(tmp_path) == TRUTH
@@ -182,7 +182,7 @@ def test_a_lone_surrogate_in_a_string_is_refused_with_its_document() -> None:
         ("a.counts", b'{"format": ' + b"[" * 200_000 + b"\n", "is nested too deeply"),
         ("a.txt.gz", gzip.compress(b"text", mtime=0)[:-3], "cannot be read"),
         ("a.txt.gz", b"no gzip", "cannot be read"),
-        ("a.txt.zst", zstandard.compress(b"text" * 99)[:-3], "cut short"),
+        ("a.txt.zst", zstd.compress(b"text" * 99)[:-3], "cut short"),
         ("a.txt.zst", b"no zstd", "cannot be read"),
         ("a.parquet", b"no parquet", "cannot be read"),
         ("a.parquet.zst", b"", "compressed inside"),

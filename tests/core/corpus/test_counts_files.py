@@ -22,7 +22,7 @@ from tokenizer_core import (
 )
 from tokenizer_core.corpus import reading
 from tokenizer_core.corpus.files import sources
-from tokenizer_core.training.counting import count_sources
+from tokenizer_core.training.counting import Counting
 from tokenizer_core.training.plans import NewVocabulary
 from tokenizer_core.training.progress import Reporter
 
@@ -107,7 +107,7 @@ def test_a_run_is_stopped_within_a_line_of_counts(tmp_path: Path) -> None:
     (tmp_path / "a.counts").write_bytes(b"no line that could be told")
     files, rules = Files(paths=(tmp_path / "a.counts",)), NewVocabulary(TrainSettings(), (300,)).rules()
     with pytest.raises(Cancelled):
-        count_sources(sources(files), files, rules, Stopped(None))
+        Counting(files, rules, Stopped(None)).of_sources(sources(files))
 
 
 def test_counts_are_not_written_in_the_place_of_a_pipe(tmp_path: Path) -> None:

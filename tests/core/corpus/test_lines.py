@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-import zstandard
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tokenizer_core import (
@@ -27,6 +26,7 @@ from tokenizer_core import (
     sample_corpus,
 )
 from tokenizer_core.training.counts import Counts
+from tokenizer_core.zstd import zstd
 
 SETTINGS = TrainSettings(vocab_size=300)
 GOOD = ["low lower lowest", "new newer newest", "wide wider"]
@@ -253,7 +253,7 @@ def test_rows_without_a_text_are_skipped_too(tmp_path: Path) -> None:
     assert count(path, on_error="skip", replace_invalid=True).skipped == 1
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst"])
 def test_what_a_file_begins_with_says_how_it_is_packed(
     tmp_path: Path, pack: Callable[[bytes], bytes], name: str

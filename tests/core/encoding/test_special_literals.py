@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.vocabularies import AddedToken, Rewrite, build
-from tokenizer_core import Tokenizer
+from tests.support.vocabularies import build
+from tokenizer_core import AddedToken, Tokenizer
 from tokenizer_core.errors import ReservedLiteral
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
+from tokenizer_core.stages import Normalizer
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 PARTS = {256: b"<s", 257: b"<s>", 258: b"<s>x"}
@@ -45,7 +46,7 @@ CASE = AddedToken(id=256, content="<|End|>", special=True, normalized=True)
 
 
 def test_a_normalizer_does_not_smuggle_a_literal_in() -> None:
-    tokenizer = build(added_tokens=(CASE,), normalizer=(Rewrite("lowercase"),))
+    tokenizer = build(added_tokens=(CASE,), normalizer=(Normalizer("lowercase"),))
     smuggled = "x<|END|>y"
     assert 256 in tokenizer.encode(smuggled, special_tokens="parse")
     for policy in ("text", "ordinary"):

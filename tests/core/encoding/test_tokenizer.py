@@ -15,7 +15,7 @@ import pytest
 from tests.core.formats.small import document, model, write
 from tests.support import vocabularies
 from tokenizer_core import AddedToken, InvalidOption, Tokenizer
-from tokenizer_core.stages.pretokenizers import Digits
+from tokenizer_core.stages import Pretokenizer
 
 CALLS = {
     "encode": ("once upon a time",),
@@ -136,7 +136,7 @@ def test_a_twin_with_another_template_has_the_class_and_the_attributes_of_its_or
 
 
 def test_a_twin_of_another_pipeline_encodes_by_it(tiny: Tokenizer) -> None:
-    digits = replace(tiny.config, pretokenizer=(Digits(individual=True), *tiny.config.pretokenizer))
+    digits = replace(tiny.config, pretokenizer=(Pretokenizer("digits", individual=True), *tiny.config.pretokenizer))
     twin = tiny.with_parts(replace(tiny.parts, config=digits))
     assert twin.pieces("1234") == list("1234") != tiny.pieces("1234")
     assert twin.encode("1234").tolist() == [int(tiny.encode(digit)[0]) for digit in "1234"]

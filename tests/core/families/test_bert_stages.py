@@ -18,11 +18,9 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.reference import bert
 from tokenizer_core.reference.normalize import normalize
 from tokenizer_core.reference.pretokenize import pretokenize
-from tokenizer_core.stages.models import WordLevel
-from tokenizer_core.stages.normalizers import BERT_FLAGS, Bert, Rewrite
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Cut, FixedLength, Punctuation, Split
+from tokenizer_core.stages import Model, Normalizer, Pattern, Pretokenizer
 
+BERT_FLAGS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 FLAGS = tuple(product((True, False), repeat=len(BERT_FLAGS)))
 MARKS = st.text(
     "a\u0301\u0323\u0334\u0345\u302e\u302f\u1b44\u0e31\u16ff\U0001d15e\U0001d165\U0001d16d\U0001e000é한\x00 中"
@@ -32,7 +30,7 @@ BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next", 
 
 def build(**config: Any) -> Tokenizer:
     """Build a tokenizer of which only the pieces are looked at."""
-    return from_parts(Vocabulary.from_texts([(0, "[UNK]")], [], []), model=WordLevel(unk=0), **config)
+    return from_parts(Vocabulary.from_texts([(0, "[UNK]")], [], []), model=Model("word_level", unk=0), **config)
 
 
 def normalized(tokenizer: Tokenizer, text: str) -> str:
@@ -52,7 +50,10 @@ def flags_of(flags: tuple[bool, ...]) -> dict[str, bool]:
 
 @pytest.mark.parametrize("flags", FLAGS)
 def test_bert_normalizes_every_code_point_as_hugging_face_does(flags: tuple[bool, ...]) -> None:
-    tokenizer, peer = build(normalizer=(Bert(**flags_of(flags)),)), normalizers.BertNormalizer(**flags_of(flags))
+    tokenizer, peer = (
+        build(normalizer=(Normalizer("bert", **flags_of(flags)),)),
+        normalizers.BertNormalizer(**flags_of(flags)),
+    )
     for text in code_points():
         assert normalized(tokenizer, text) == peer.normalize_str(text)
 
@@ -60,16 +61,16 @@ def test_bert_normalizes_every_code_point_as_hugging_face_does(flags: tuple[bool
 @pytest.mark.parametrize(
     ("stage", "peer"),
     [
-        (Rewrite("lowercase"), normalizers.Lowercase()),
-        (Rewrite("strip_accents"), normalizers.StripAccents()),
-        (Rewrite("byte_level"), normalizers.ByteLevel()),
-        (Rewrite("nfc"), normalizers.NFC()),
-        (Rewrite("nfd"), normalizers.NFD()),
-        (Rewrite("nfkc"), normalizers.NFKC()),
-        (Rewrite("nfkd"), normalizers.NFKD()),
+        (Normalizer("lowercase"), normalizers.Lowercase()),
+        (Normalizer("strip_accents"), normalizers.StripAccents()),
+        (Normalizer("byte_level"), normalizers.ByteLevel()),
+        (Normalizer("nfc"), normalizers.NFC()),
+        (Normalizer("nfd"), normalizers.NFD()),
+        (Normalizer("nfkc"), normalizers.NFKC()),
+        (Normalizer("nfkd"), normalizers.NFKD()),
     ],
 )
-def test_every_code_point_is_rewritten_as_by_hugging_face(stage: Rewrite, peer: Any) -> None:
+def test_every_code_point_is_rewritten_as_by_hugging_face(stage: Normalizer, peer: Any) -> None:
     tokenizer = build(normalizer=(stage,))
     for text in code_points():
         assert normalized(tokenizer, text) == peer.normalize_str(text)
@@ -83,7 +84,7 @@ def test_the_reference_knows_the_older_tables() -> None:
 
 @given(text=texts | MARKS, flags=st.sampled_from(FLAGS))
 def test_bert_normalizes_text_as_hugging_face_and_the_reference_do(text: str, flags: tuple[bool, ...]) -> None:
-    tokenizer = build(normalizer=(Bert(**flags_of(flags)),))
+    tokenizer = build(normalizer=(Normalizer("bert", **flags_of(flags)),))
     truth = normalizers.BertNormalizer(**flags_of(flags)).normalize_str(text)
     assert normalized(tokenizer, text) == truth == bert.normalize(text, **flags_of(flags))
 
@@ -96,20 +97,26 @@ NEW = "\u0897\u1ac1\u32ff\U000105c9\U000105d2\U00010eab\U0001e08f\U0001e030\U000
 def test_forms_know_no_character_that_hugging_face_does_not_know(form: str, text: str) -> None:
     stage: Any = form.lower()
     truth = getattr(normalizers, form)().normalize_str(text)
-    assert normalized(build(normalizer=(Rewrite(stage),)), text) == truth == normalize([{"type": stage}], text)
+    assert normalized(build(normalizer=(Normalizer(stage),)), text) == truth == normalize([{"type": stage}], text)
 
 
 PEERS: dict[str, tuple[Any, Any]] = {
-    "bert": (Cut("bert"), pre_tokenizers.BertPreTokenizer()),
-    "whitespace": (Cut("whitespace"), pre_tokenizers.Whitespace()),
-    "whitespace split": (Cut("whitespace_split"), pre_tokenizers.WhitespaceSplit()),
-    "scripts": (Cut("unicode_scripts"), pre_tokenizers.UnicodeScripts()),
-    "three": (FixedLength(3), pre_tokenizers.FixedLength(3)),
-    "delimiter": (Split(Pattern("string", "a"), "removed"), pre_tokenizers.CharDelimiterSplit("a")),
-    **{f"punctuation {name}": (Punctuation(name), pre_tokenizers.Punctuation(name)) for name in BEHAVIORS},
+    "bert": (Pretokenizer("bert"), pre_tokenizers.BertPreTokenizer()),
+    "whitespace": (Pretokenizer("whitespace"), pre_tokenizers.Whitespace()),
+    "whitespace split": (Pretokenizer("whitespace_split"), pre_tokenizers.WhitespaceSplit()),
+    "scripts": (Pretokenizer("unicode_scripts"), pre_tokenizers.UnicodeScripts()),
+    "three": (Pretokenizer("fixed_length", length=3), pre_tokenizers.FixedLength(3)),
+    "delimiter": (
+        Pretokenizer("split", pattern=Pattern("string", "a"), behavior="removed"),
+        pre_tokenizers.CharDelimiterSplit("a"),
+    ),
+    **{
+        f"punctuation {name}": (Pretokenizer("punctuation", behavior=name), pre_tokenizers.Punctuation(name))
+        for name in BEHAVIORS
+    },
     **{
         f"split {name} {invert}": (
-            Split(Pattern("regex", "[b1]+|c?"), name, invert),
+            Pretokenizer("split", pattern=Pattern("regex", "[b1]+|c?"), behavior=name, invert=invert),
             pre_tokenizers.Split(Regex("[b1]+|c?"), name, invert),
         )
         for name in BEHAVIORS
@@ -142,7 +149,7 @@ def test_text_is_cut_as_by_hugging_face(name: str, text: str) -> None:
     assert pieces == [piece for piece, _ in peer.pre_tokenize_str(text)]
     # The reference takes no notice of empty matches.
     if not name.startswith("split contiguous"):
-        assert pieces == pretokenize([stage._json()], text, drops=True)
+        assert pieces == pretokenize([stage.to_dict()], text, drops=True)
 
 
 @given(text=texts, names=st.lists(st.sampled_from([*PEERS]), min_size=2, max_size=3))

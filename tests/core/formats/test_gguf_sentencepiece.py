@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,9 @@ def test_a_file_gives_the_ids_and_the_text_of_the_model_that_it_was_made_of(name
     symbols, rules = set(known.config.model.user_defined), known.config.normalizer[0]
     keys["token_type"] = [4 if id in symbols else type for id, type in enumerate(keys["token_type"])]
     keys["add_space_prefix"], keys["remove_extra_whitespaces"] = rules.dummy_prefix, rules.fold
-    keys["precompiled_charsmap"] = [byte - 256 if byte > 127 else byte for byte in rules.charsmap] or None
+    keys["precompiled_charsmap"] = [
+        byte - 256 if byte > 127 else byte for byte in base64.b64decode(rules.charsmap)
+    ] or None
     found = load(tmp_path, file(MODELS[name], **keys))
     assert found.vocab_size == known.vocab_size
     texts = [shared(f"corpora/{corpus}.txt").read_text("utf-8") for corpus in ("english", "ja")]

@@ -15,9 +15,7 @@ from tokenizer_core import Tokenizer
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import hf_json
 from tokenizer_core.patterns import PATTERNS
-from tokenizer_core.stages.normalizers import Prepend, Replace, Rewrite, Strip
-from tokenizer_core.stages.pattern import Pattern
-from tokenizer_core.stages.pretokenizers import Digits, Split
+from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
 TEXTS = (
     "",
@@ -253,11 +251,11 @@ def test_stages_are_read_in_order_and_flat(tmp_path):
     }
     parts = hf_json.read(write(tmp_path, document(normalizer=normalizer)))
     assert parts.config.normalizer == (
-        Rewrite("nfc"),
-        Prepend("_"),
-        Rewrite("lowercase"),
-        Replace(Pattern("string", "a"), ""),
-        Strip(left=True, right=False),
+        Normalizer("nfc"),
+        Normalizer("prepend", prefix="_"),
+        Normalizer("lowercase"),
+        Normalizer("replace", pattern=Pattern("string", "a"), content=""),
+        Normalizer("strip", left=True, right=False),
     )
 
 
@@ -268,8 +266,8 @@ def test_known_patterns_get_their_name_and_others_stay(tmp_path):
         whole = {"type": "Sequence", "pretokenizers": [digits, split, BYTE_LEVEL | {"use_regex": False}]}
         return hf_json.read(write(tmp_path, document(pre_tokenizer=whole))).config.pretokenizer
 
-    qwen2 = Split(Pattern("name", "qwen2"))
-    assert stages(PATTERNS["qwen2"], "Isolated", invert=False) == (Digits(individual=True), qwen2)
+    qwen2 = Pretokenizer("split", pattern=Pattern("name", "qwen2"))
+    assert stages(PATTERNS["qwen2"], "Isolated", invert=False) == (Pretokenizer("digits", individual=True), qwen2)
     assert stages(PATTERNS["qwen2"], "Removed", invert=True)[1] == qwen2
     assert stages(PATTERNS["qwen2"] + "|x", "Isolated", invert=False)[1].pattern.kind == "regex"
 

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from tokenizer_core import Tokenizer, base_artifact
+from tokenizer_core.zstd import zstd
 
 TEXTS = ["Hello world", "", "naïve 東京\n", "def f(x):\n    return x", "a" * 5000]
 
@@ -50,7 +50,7 @@ def large_corpus(tmp_path: Path) -> Path:
     folder = tmp_path / "large"
     folder.mkdir()
     (folder / "a.jsonl").write_bytes(b"".join(map(line, texts[:100])))
-    (folder / "b.jsonl.zst").write_bytes(zstandard.compress(b"".join(map(line, texts[100:200]))))
+    (folder / "b.jsonl.zst").write_bytes(zstd.compress(b"".join(map(line, texts[100:200]))))
     (folder / "c.jsonl.gz").write_bytes(gzip.compress(b"".join(map(line, texts[200:280])), mtime=0))
     for number, text in enumerate(texts[280:]):
         (folder / f"d{number:02}.txt").write_text(text)

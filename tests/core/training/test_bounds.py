@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-import zstandard
 
 from tokenizer_core import Bounds, CorpusForbidden, CorpusNotFound, CorpusTooLarge, Recipe, TrainingRun
 from tokenizer_core.corpus import web_files
 from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.zstd import zstd
 
 Serve = Callable[..., str]
 
@@ -320,7 +320,7 @@ def test_more_than_the_bound_is_refused_before_it_is_unpacked(tmp_path: Path, na
         path.write_bytes(
             gzip.compress(spaces, 1)
             if name.endswith("gz")
-            else zstandard.compress(spaces)
+            else zstd.compress(spaces)
             if "zst" in name
             else b"x" * 9000000
         )

@@ -20,12 +20,12 @@ from tokenizer_core import (
 )
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, TokenizerParts
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 
 
 def test_extending_keeps_a_last_merge_that_makes_an_old_token() -> None:
     vocabulary = Vocabulary.from_tokens([*enumerate(BYTE_ORDER), (256, b"abc")], [])
-    config = PipelineConfig(pretokenizer=(Split.into_matches("gpt2"),))
+    config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches("gpt2"),))
     longer = extend(Tokenizer(TokenizerParts(vocabulary, config)), iter(["abc\n" * 5]), 300)
     assert longer.merges == [(b"a", b"b"), (b"ab", b"c")]
     assert longer.encode("abc").tolist() == [256]

@@ -19,7 +19,7 @@ from tests.support.corpora import text
 from tokenizer_core import InvalidCorpus, Recipe, Tokenizer, TrainingRun, extend, train, train_sizes
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.config import PipelineConfig, TokenizerParts
-from tokenizer_core.stages.pretokenizers import Split
+from tokenizer_core.stages import Pretokenizer
 from tokenizer_core.training import checksummed_file
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.settings import TrainSettings
@@ -132,7 +132,7 @@ def test_merging_goes_on_behind_a_merge_that_makes_an_old_token_anew(tmp_path: P
     tokens = [*enumerate(BYTE_ORDER), (256, b"abc"), (257, b"abcd")]
     ids = {token: id for id, token in tokens}
     vocabulary = Vocabulary.from_tokens(tokens, [(256, ids[b"d"], 257)])
-    config = PipelineConfig(pretokenizer=(Split.into_matches("gpt2"),))
+    config = PipelineConfig(pretokenizer=(Pretokenizer.into_matches("gpt2"),))
     Tokenizer(TokenizerParts(vocabulary, config)).save(tmp_path / "start")
     texts = ["abcde\n" * 5 + "abc\n" * 5 + "de\n" * 3]
     recipe = Recipe.from_dict({"corpus": {"texts": texts}, "extends": str(tmp_path / "start"), "vocab_size": 261})
@@ -214,7 +214,7 @@ def test_counts_of_another_reading_are_not_taken(tmp_path: Path) -> None:
 
 def test_merges_of_a_start_that_takes_whole_pieces_are_its_own(tmp_path: Path) -> None:
     tokens = [*enumerate(BYTE_ORDER), (256, b"abc")]
-    vocabulary, split = Vocabulary.from_tokens(tokens, []), Split.into_matches("gpt2")
+    vocabulary, split = Vocabulary.from_tokens(tokens, []), Pretokenizer.into_matches("gpt2")
     for takes_whole in (False, True):
         config = PipelineConfig(pretokenizer=(split,), ignore_merges=takes_whole)
         start = Tokenizer(TokenizerParts(vocabulary, config))

@@ -110,14 +110,14 @@ def test_help_and_version_need_no_artifact(tokd):
 def test_every_code_of_the_command_is_documented():
     source = "".join(path.read_text() for path in (ROOT / "service" / "cli").glob("*.py"))
     codes = set(re.findall(r'(?:CommandError|_fail)\(\s*"([a-z_]+)"', source))
-    documented = set(re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE))
+    documented = set(re.findall(r"^- `([a-z_]+)`: ", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE))
     shared = {code for leaf in TokdError.__subclasses__() for cls in leaf.__subclasses__() for code in cls.codes}
     assert codes - shared == documented
 
 
 def test_every_command_is_documented(tokd):
     named = re.findall(r"^    ([a-z-]+)(?: |$)", succeed(tokd("--help")).decode(), re.MULTILINE)
-    documented = re.findall(r"^\| `tokd ([a-z-]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
+    documented = re.findall(r"^- `tokd ([a-z-]+)", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE)
     assert named == documented
 
 

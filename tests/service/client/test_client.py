@@ -29,7 +29,7 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
-from service.schemas import decoding, offsets, parts, requests
+from service.schemas import decoding, offsets, parsing, parts, requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -141,6 +141,7 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "
         (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
         (calls.OffsetsOptions, offsets.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
         (calls.StreamOptions, decoding.DecodeRequest, {"ids"}),
+        (calls.ParseOptions, parsing.ParseRequest, {"outputs"}),
     ],
 )
 def test_options_of_methods_are_those_of_routes(options: Any, model: Any, without: set[str]) -> None:
@@ -236,6 +237,22 @@ def test_stream_is_decoded_piece_by_piece(ask: Ask, framed: Tokenizer) -> None:
         got = ask(Client.decode([int(id)], pending=pending, final=place == len(ids) - 1))
         text, pending = text + got.text, got.pending
     assert (text, pending) == (TEXTS[2], "")
+
+
+def test_outputs_are_parsed_as_ids_and_as_text(ask: Ask, framed: Tokenizer) -> None:
+    form = {
+        "start_anchor": "<a>",
+        "fields": {"thinking": {"open": "(", "close": ")", "content": "text"}, "content": {"content": "text"}},
+    }
+    ids = framed.encode("(a)b")
+    by_text, by_id = ask(Client.parse(["(a)b", ids], response_template=form))
+    assert by_text.message == by_id.message == {"thinking": "a", "content": "b"}
+    assert (by_text.exact, by_text.malformed, by_text.arguments) == (None, [], [])
+    assert (by_text.parts[0]["end_id"], by_id.parts[-1]["end_id"]) == (None, len(ids))
+    with pytest.raises(UnknownTokenId):
+        ask(Client.parse([[1 << 20]], response_template=form))
+    with pytest.raises(InvalidOption):
+        ask(Client.parse("one text"))  # type: ignore[arg-type]
 
 
 def test_ids_may_be_arrays(ask: Ask, framed: Tokenizer) -> None:

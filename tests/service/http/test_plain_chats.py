@@ -240,6 +240,9 @@ _PLAIN_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "max_tokens": st.integers(0, 9),
     "stream": st.one_of(st.booleans(), st.none()),
     "kv_transfer_params": _OBJECT,
+    "since": st.fixed_dictionaries(
+        {"count": st.sampled_from([0, 1, 2, 10**6])}, optional={"hash": st.sampled_from(["", "0" * 32, "f" * 31])}
+    ),
     "unknown": _VALUE,
 }
 _ODD_FIELDS: dict[str, st.SearchStrategy[Any]] = {
@@ -261,6 +264,11 @@ _ODD_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "return_token_offsets": st.just(True),
     "required_prefix_token_ids": st.just([1]),
     "seed": _VALUE,
+    "since": st.one_of(
+        _VALUE,
+        st.fixed_dictionaries({"count": _VALUE}, optional={"hash": _VALUE, "x": _VALUE}),
+        st.just({"count": 2**31}),
+    ),
 }
 _OF_ROUTE = {
     "/encode": (
@@ -268,13 +276,13 @@ _OF_ROUTE = {
         "documents",
         "add_generation_prompt",
         "template_args",
-        *("special_tokens", "return", "tokenizer", "unused"),
+        *("special_tokens", "return", "tokenizer", "unused", "since"),
     ),
     "/count": ("tools", "documents", "add_generation_prompt", "template_args", "continue_final_message"),
     "/tokenize": ("tools", "add_generation_prompt", "chat_template_kwargs", "model", "return_token_strs"),
     RENDER: (
         *("tools", "documents", "chat_template_kwargs", "model", "tool_choice", "reasoning_effort", "temperature"),
-        *("stop", "max_tokens", "stream", "kv_transfer_params", "unknown"),
+        *("stop", "max_tokens", "stream", "kv_transfer_params", "since", "unknown"),
     ),
 }
 

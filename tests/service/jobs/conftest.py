@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Job, JobRequest, JobStore, Kind, State
+from service.jobs import Job, JobRequest, Kind, State
 from service.jobs.leases import Leases
 from service.jobs.schema import JOBS
+from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.settings import Settings
 from tests.support import postgres

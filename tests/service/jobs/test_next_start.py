@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from service.jobs import JobStore, JobsUnavailable
+from service.jobs import JobsUnavailable
+from service.jobs.store import JobStore
 from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 from tests.service.jobs.test_store import remove, submit

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Job, JobRequest, JobStore, Kind, State
+from service.jobs import Job, JobRequest, Kind, State
+from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 from tests.support.waiting import until

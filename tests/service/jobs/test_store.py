@@ -21,7 +21,6 @@ from service.jobs import (
     JobRequest,
     Jobs,
     JobStatus,
-    JobStore,
     JobsUnavailable,
     Kind,
     QueueFull,
@@ -30,7 +29,7 @@ from service.jobs import (
 )
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.schema import JOBS
-from service.jobs.store import FILE
+from service.jobs.store import FILE, JobStore
 from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from service.jobs import JobProgress, JobRequest, JobStore
+from service.jobs import JobProgress, JobRequest
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
+from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import SQLITE, MakeSettings
 

@@ -13,7 +13,8 @@ from playwright.sync_api import Route, expect
 
 from tests.service.playground.conftest import OpenPage
 from tests.support.paths import ROOT
-from tests.support.server import Server
+from tests.support.server import RunServer, Server
+from tests.support.thinking import CALLED, save_thinking
 from tests.support.waiting import PATIENCE_SECONDS
 from tokenizer_core import Tokenizer
 
@@ -85,6 +86,24 @@ def test_a_message_of_a_megabyte_is_counted_and_stays_usable(server: Server, ope
     expect(page.locator("#rendered")).to_contain_text("characters more")
     page.get_by_label("Content of message 2").fill("short")
     expect(page.locator("#rendered .author-user").last).to_have_text("short")
+
+
+def test_what_the_model_wrote_becomes_a_message(
+    run_server: RunServer, open_page: OpenPage, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    thinking = str(save_thinking(tmp_path_factory.mktemp("thinking")))
+    with run_server(artifacts=(thinking,), access_log=False) as server:
+        page = open_page(f"{server.url}/#view=chat")
+        page.get_by_role("button", name="Remove message 3").click()
+        page.get_by_text("What the model wrote").click()
+        page.get_by_label("Its answer to these messages").fill(CALLED)
+        expect(page.locator("#parsed")).to_contain_text('"reasoning_content": "I should call."')
+        expect(page.locator("#parsed-state")).to_have_text("The message renders back to this text.")
+        page.get_by_label("Its answer to these messages").fill("<think>\nI")
+        expect(page.locator("#parsed-state")).to_contain_text("Unfinished: reasoning_content.")
+        page.get_by_label("Its answer to these messages").fill("")
+        expect(page.locator("#parsed")).to_have_text("")
+        assert not Axe().run(page).response["violations"]
 
 
 TYPED = """async ([selector, text]) => {

@@ -15,9 +15,7 @@ from tests.service.conftest import MakeClient
 from tokenizer_core import Tokenizer
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import PipelineConfig, TokenizerParts
-from tokenizer_core.stages.decoders import WordPiece as Decoder
-from tokenizer_core.stages.models import WordPiece
-from tokenizer_core.stages.pretokenizers import Cut
+from tokenizer_core.stages import Decoder, Model, Pretokenizer
 
 
 def test_decode_gives_back_the_text(client: TestClient, bare: Tokenizer) -> None:
@@ -84,7 +82,11 @@ def test_final_ids_may_come_with_the_last_request(client: TestClient, bare: Toke
 def words(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     """A tokenizer whose text depends on the tokens before."""
     entries = ["[UNK]", "un", "##der", "stand", ".", "##ing"]
-    config = PipelineConfig(pretokenizer=(Cut("bert"),), model=WordPiece(unk=0), decoder=(Decoder(),))
+    config = PipelineConfig(
+        pretokenizer=(Pretokenizer("bert"),),
+        model=Model("word_piece", unk=0),
+        decoder=(Decoder("word_piece", prefix="##", cleanup=True),),
+    )
     tokenizer = Tokenizer(TokenizerParts(Vocabulary.from_texts(list(enumerate(entries)), [], []), config))
     path: Path = tmp_path_factory.mktemp("words") / "words"
     tokenizer.save(path, name="words")

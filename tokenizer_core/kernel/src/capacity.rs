@@ -35,6 +35,13 @@ pub(crate) fn for_ids(bytes: usize) -> Vec<u32> {
     with_room(bytes / 3 + SHORT, bytes)
 }
 
+/// Give back the memory of many items, down to room for `entries`; none of the items is left.
+pub(crate) fn give_back<T>(items: &mut Vec<T>, entries: usize) {
+    // A buffer never shrinks below its length.
+    items.clear();
+    items.shrink_to(entries);
+}
+
 /// Give back room for the worst case, before the items are kept for long.
 #[cfg(any(test, feature = "python"))]
 pub(crate) fn trim<T>(items: &mut Vec<T>) {

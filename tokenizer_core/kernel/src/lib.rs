@@ -7,10 +7,10 @@
 //! [`batch`] for many texts. What it made of a long text between two added tokens a `segment_cache` may keep.
 //!
 //! `decode` is the way back. `requests` turns the bytes of a request into those of an answer with the help of `json`.
-//! `template` renders chats and knows who wrote every byte. `block_hashes` names ids as the caches of engines do.
-//! `packing` puts rows into packs of one size. `train` makes vocabularies, `shards` encodes corpora. `unicode`,
-//! `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what depends on the machine, and
-//! `parallel` shares work among threads. Only `py` knows Python.
+//! `template` renders chats and knows who wrote every byte, `responses` reads what a model wrote. `block_hashes` names
+//! ids as the caches of engines do. `packing` puts rows into packs of one size. `train` makes vocabularies, `shards`
+//! encodes corpora. `unicode`, `regex`, `byte_level`, `capacity` and `hashing` serve all of them; `simd` hides what
+//! depends on the machine, and `parallel` shares work among threads. Only `py` knows Python.
 
 pub mod added_tokens;
 pub mod batch;
@@ -35,6 +35,7 @@ pub mod pretokenize;
 mod provenance;
 pub mod regex;
 pub mod requests;
+pub mod responses;
 pub mod scratch;
 pub mod segment_cache;
 pub mod shards;

@@ -2,25 +2,8 @@
 
 use std::ops::Range;
 
-use crate::added_tokens::{AddedTokens, Pass, Segment, SpecialPolicy};
+use crate::added_tokens::{AddedTokens, Pass, Segment};
 use crate::output::Stretch;
-use crate::regex::StepBudget;
-use crate::segment_cache::Segments;
-
-/// The state of one encoding call: the meaning of literals, and their remaining budget.
-#[derive(Debug)]
-pub struct EncodeContext<'c> {
-    /// The meaning of special tokens' literals.
-    pub policy: SpecialPolicy,
-    /// The number of threads; 0 means one a core.
-    pub threads: usize,
-    /// Present for a chat.
-    pub guard: Option<Guard<'c>>,
-    /// The steps that expressions may still take.
-    pub steps: StepBudget,
-    /// The segments that are kept, for a caller who may find them.
-    pub segments: Option<Segments<'c>>,
-}
 
 /// The caller's bytes in a rendered chat.
 ///
@@ -35,29 +18,16 @@ pub struct Guard<'c> {
     refused: Vec<(Range<usize>, u32)>,
 }
 
-impl<'c> EncodeContext<'c> {
-    /// A text by one author.
-    pub fn plain(policy: SpecialPolicy, threads: usize, steps: StepBudget) -> Self {
-        Self { policy, threads, guard: None, steps, segments: None }
-    }
-
-    /// A rendered chat.
-    pub fn guarded(guard: Guard<'c>, steps: StepBudget) -> Self {
-        Self { policy: SpecialPolicy::Parse, threads: 1, guard: Some(guard), steps, segments: None }
-    }
-
-    /// The literals that were refused, in order.
-    pub fn refused(self) -> Vec<(Range<usize>, u32)> {
-        let mut refused = self.guard.map(|guard| guard.refused).unwrap_or_default();
-        refused.sort_unstable_by_key(|(bytes, _)| (bytes.start, bytes.end));
-        refused
-    }
-}
-
 impl<'c> Guard<'c> {
     /// Guard the caller's ranges, which are on borders of characters, in order and disjoint.
     pub fn new(caller: &'c [Range<usize>]) -> Self {
         Self { caller, refused: Vec::new() }
+    }
+
+    /// The literals that were refused, in order.
+    pub fn refused(mut self) -> Vec<(Range<usize>, u32)> {
+        self.refused.sort_unstable_by_key(|(bytes, _)| (bytes.start, bytes.end));
+        self.refused
     }
 
     /// Cut a whole text at the literals of the first pass.

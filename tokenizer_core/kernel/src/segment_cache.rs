@@ -75,7 +75,7 @@ pub struct Segments<'c> {
 
 /// All that decides the ids of a segment.
 #[derive(Debug, PartialEq, Eq)]
-struct Key<T> {
+struct SegmentKey<T> {
     hash: u64,
     pipeline: u64,
     owner: Owner,
@@ -83,17 +83,17 @@ struct Key<T> {
     text: T,
 }
 
-type Kept = Key<Box<str>>;
+type Kept = SegmentKey<Box<str>>;
 
-impl<T> Hash for Key<T> {
+impl<T> Hash for SegmentKey<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
 }
 
-impl Equivalent<Kept> for Key<&str> {
+impl Equivalent<Kept> for SegmentKey<&str> {
     fn equivalent(&self, kept: &Kept) -> bool {
-        let Key { hash, pipeline, owner, begins_text, text } = kept;
+        let SegmentKey { hash, pipeline, owner, begins_text, text } = kept;
         (self.hash, self.pipeline, self.owner, self.begins_text) == (*hash, *pipeline, *owner, *begins_text)
             && *self.text == **text
     }
@@ -152,7 +152,7 @@ impl Segments<'_> {
         }
         // Owners have entries at places of their own, or one could push another's texts out by knowing them.
         let hash = fold(cache.hash.of(text.as_bytes()) ^ owner.0 as u64, pipeline | 1);
-        let key = Key { hash, pipeline, owner, begins_text, text };
+        let key = SegmentKey { hash, pipeline, owner, begins_text, text };
         if let Some(ids) = cache.entries.get(&key) {
             cache.hits.fetch_add(1, Relaxed);
             return Some(Ok(ids));
@@ -160,7 +160,9 @@ impl Segments<'_> {
         cache.misses.fetch_add(1, Relaxed);
         Some(encode().map(|ids| {
             let ids = Arc::<[u32]>::from(ids);
-            cache.entries.insert(Key { text: text.into(), hash, pipeline, owner, begins_text }, Arc::clone(&ids));
+            cache
+                .entries
+                .insert(SegmentKey { text: text.into(), hash, pipeline, owner, begins_text }, Arc::clone(&ids));
             ids
         }))
     }

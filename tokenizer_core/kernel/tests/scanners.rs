@@ -97,22 +97,7 @@ fn the_end_of_a_window_may_fall_anywhere() {
 #[test]
 fn a_million_of_anything_is_cut_in_linear_time() {
     let repeated = [
-        "a",
-        "A",
-        " ",
-        "\n",
-        "\n ",
-        " \t",
-        "1",
-        "'",
-        "'s",
-        "\u{301}",
-        "é",
-        "中",
-        "!",
-        "/\n",
-        "aA",
-        "A\u{301}",
+        "a", "A", " ", "\n", "\n ", " \t", "1", "'", "'s", "\u{301}", "é", "中", "!", "/\n", "aA", "A\u{301}",
         "👨\u{200d}👩",
     ];
     let mut texts: Vec<String> = repeated.into_iter().map(|piece| piece.repeat(1_000_000 / piece.len())).collect();

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from service.app import App
 from service.auth import Scope, entry, new_key
-from service.jobs import JobStore
+from service.jobs.store import JobStore
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem
 

@@ -15,9 +15,10 @@ import httpx
 import pytest
 
 from service.admission.threads import saturated
-from service.jobs import JobProgress, JobStore, JobsUnavailable, UnknownJob
+from service.jobs import JobProgress, JobsUnavailable, UnknownJob
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
+from service.jobs.store import JobStore
 from service.routes.jobs import events as event_stream
 from service.routes.jobs.events import MAX_STREAMS
 from service.routes.train_job.answers import job_summary

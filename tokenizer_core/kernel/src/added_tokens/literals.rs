@@ -15,7 +15,7 @@ pub(crate) const MAX_LITERAL: usize = 256;
 /// Literals that are looked for together.
 #[derive(Debug, Default)]
 pub(super) struct Literals {
-    search: Search,
+    search: LiteralSearch,
     /// By literal.
     tokens: Vec<AddedToken>,
     /// True if any of them is not special.
@@ -23,7 +23,7 @@ pub(super) struct Literals {
 }
 
 #[derive(Debug, Default)]
-enum Search {
+enum LiteralSearch {
     #[default]
     Nothing,
     /// Runs only where a literal may begin: all other text is skipped at the speed of `memchr`.
@@ -54,7 +54,7 @@ impl Literals {
         let texts = literals.iter().map(|(literal, _)| literal.as_str());
         let refuse = |message: String| Error::new(Code::InvalidFile, message).at_field("added_tokens");
         let search = if literals.is_empty() {
-            Search::Nothing
+            LiteralSearch::Nothing
         } else {
             let candidates = Candidates::new(texts.clone());
             let start_kind = if candidates.is_some() { StartKind::Anchored } else { StartKind::Unanchored };
@@ -62,8 +62,8 @@ impl Literals {
             let automaton = builder.match_kind(MatchKind::LeftmostLongest).start_kind(start_kind).build(texts);
             let automaton = automaton.map_err(|error| refuse(error.to_string()))?;
             match candidates {
-                Some(candidates) => Search::Anchored(candidates, automaton),
-                None => Search::Everywhere(automaton),
+                Some(candidates) => LiteralSearch::Anchored(candidates, automaton),
+                None => LiteralSearch::Everywhere(automaton),
             }
         };
         let tokens: Vec<AddedToken> = literals.iter().map(|(_, token)| (*token).clone()).collect();
@@ -84,9 +84,9 @@ impl Literals {
     #[inline]
     pub(super) fn may_be_in(&self, text: &str) -> bool {
         match &self.search {
-            Search::Nothing => false,
-            Search::Anchored(candidates, _) => candidates.next(text.as_bytes(), 0).is_some(),
-            Search::Everywhere(_) => true,
+            LiteralSearch::Nothing => false,
+            LiteralSearch::Anchored(candidates, _) => candidates.next(text.as_bytes(), 0).is_some(),
+            LiteralSearch::Everywhere(_) => true,
         }
     }
 
@@ -95,9 +95,11 @@ impl Literals {
     pub(super) fn find<'t>(&'t self, text: &'t str, within: Range<usize>) -> impl Iterator<Item = Found<'t>> {
         let part = &text[within.clone()];
         let matches = match &self.search {
-            Search::Nothing => Matches::Nothing,
-            Search::Anchored(candidates, automaton) => Matches::Anchored { candidates, automaton, text: part, at: 0 },
-            Search::Everywhere(automaton) => Matches::Everywhere(automaton.find_iter(part)),
+            LiteralSearch::Nothing => Matches::Nothing,
+            LiteralSearch::Anchored(candidates, automaton) => {
+                Matches::Anchored { candidates, automaton, text: part, at: 0 }
+            }
+            LiteralSearch::Everywhere(automaton) => Matches::Everywhere(automaton.find_iter(part)),
         };
         matches.filter_map(move |(literal, bytes)| {
             let bytes = bytes.start + within.start..bytes.end + within.start;

@@ -1,13 +1,13 @@
 //! The way from tokens back to text.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Pattern;
 
 /// One step from tokens to text, over the texts of all tokens.
 ///
 /// Each stage makes of a list of texts another list; at the end they are joined.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DecoderStage {
     /// Tokens have a space between them: what Hugging Face does where a file names no decoder.
@@ -67,7 +67,7 @@ pub enum DecoderStage {
 }
 
 /// The settings that SentencePiece needs to decode.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SentencePieceDecoding {
     /// The unknown token, and what it becomes.

@@ -2,13 +2,15 @@
 //!
 //! Everything that can change an id is here or in the vocabulary, so a tokenizer's hash covers these two.
 
+mod canonical;
 mod decoders;
 mod models;
 mod normalizers;
 mod pretokenizers;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+pub use self::canonical::canonical;
 pub use self::decoders::{DecoderStage, SentencePieceDecoding};
 pub use self::models::{ModelConfig, SymbolUnit, SymbolsConfig, UnigramConfig, UnigramSums};
 pub use self::normalizers::{Base64, BertRules, NormalizerStage, SentencePieceRules};
@@ -68,7 +70,7 @@ impl Config {
 }
 
 /// The pattern of a stage.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
     /// A pattern that has a hand-written scanner: `gpt2`, `cl100k_base`, `o200k_base`, `llama3`, `qwen2`.

@@ -1,9 +1,9 @@
 //! The models, which turn pieces into ids, and their settings beside the vocabulary.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A model and what it has beside the vocabulary.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModelConfig {
     /// BPE over bytes.
@@ -49,8 +49,10 @@ pub enum ModelConfig {
         /// The id of a word that is not made of entries.
         unk: Option<u32>,
         /// The beginning of entries that do not begin a word.
+        #[serde(default = "continues")]
         prefix: String,
         /// A word of more characters is unknown.
+        #[serde(default = "longest_word")]
         max_chars: usize,
     },
     /// The entries whose scores have the highest sum.
@@ -59,8 +61,16 @@ pub enum ModelConfig {
     Symbols(SymbolsConfig),
 }
 
+fn continues() -> String {
+    "##".to_owned()
+}
+
+const fn longest_word() -> usize {
+    100
+}
+
 /// The settings of Unigram beside entries and scores.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnigramConfig {
     /// The id that unknown characters become.
@@ -69,6 +79,7 @@ pub struct UnigramConfig {
     #[serde(default)]
     pub byte_fallback: bool,
     /// The library whose sums decide.
+    #[serde(default)]
     pub sums: UnigramSums,
     /// Entries that no text becomes.
     #[serde(default)]
@@ -79,17 +90,18 @@ pub struct UnigramConfig {
 }
 
 /// The arithmetic by which scores are added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnigramSums {
     /// As doubles within a piece: Hugging Face.
+    #[default]
     Double,
     /// As floats over the whole text: SentencePiece.
     Float,
 }
 
 /// The settings of a model over words or characters beside entries.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolsConfig {
     /// The unit that becomes an entry.
@@ -108,7 +120,7 @@ pub struct SymbolsConfig {
 }
 
 /// The unit that becomes an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolUnit {
     /// A character.

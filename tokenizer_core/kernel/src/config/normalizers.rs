@@ -2,12 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Pattern;
 
 /// One rewrite of the text.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum NormalizerStage {
     /// Canonical composition.
@@ -57,7 +57,7 @@ pub enum NormalizerStage {
 }
 
 /// The steps of BERT's normalizer, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BertRules {
     /// Controls are dropped, and white space becomes spaces.
@@ -71,7 +71,7 @@ pub struct BertRules {
 }
 
 /// The rules of a SentencePiece model's normalizer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SentencePieceRules {
     /// The map; empty for none.
@@ -89,8 +89,8 @@ pub struct SentencePieceRules {
 }
 
 /// Bytes that JSON has in base64.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Base64(pub Vec<u8>);
 
 impl TryFrom<String> for Base64 {
@@ -98,5 +98,11 @@ impl TryFrom<String> for Base64 {
 
     fn try_from(text: String) -> std::result::Result<Self, Self::Error> {
         STANDARD.decode(text).map(Self)
+    }
+}
+
+impl From<Base64> for String {
+    fn from(bytes: Base64) -> Self {
+        STANDARD.encode(bytes.0)
     }
 }

@@ -1,16 +1,19 @@
 //! Cuts of the text into pieces.
 
-use serde::Deserialize;
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
 
 use super::Pattern;
 
 /// The treatment of matches by a split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
     /// Dropped. With byte-level BPE, and where the gaps are what matches, it is refused as uncovered text.
     Removed,
     /// A piece of its own.
+    #[default]
     Isolated,
     /// Joined to the piece before.
     MergedWithPrevious,
@@ -21,7 +24,7 @@ pub enum Behavior {
 }
 
 /// One cut of the text.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum PretokenizerStage {
     /// Cut at the matches of a pattern.
@@ -29,6 +32,7 @@ pub enum PretokenizerStage {
         /// The pattern to look for.
         pattern: Pattern,
         /// The treatment of matches.
+        #[serde(default)]
         behavior: Behavior,
         /// The matches are the text between, and the gaps are the matches.
         #[serde(default)]
@@ -48,6 +52,7 @@ pub enum PretokenizerStage {
     /// Cut at punctuation marks.
     Punctuation {
         /// The treatment of each.
+        #[serde(default)]
         behavior: Behavior,
     },
     /// Cut where the script changes; what has no script at the beginning is dropped.
@@ -55,7 +60,7 @@ pub enum PretokenizerStage {
     /// Pieces of so many characters.
     FixedLength {
         /// At least one.
-        length: usize,
+        length: NonZeroUsize,
     },
     /// Spaces become another character, which stands before a piece as well, and cuts it.
     Metaspace {
@@ -74,7 +79,7 @@ pub enum PretokenizerStage {
 }
 
 /// The pieces of a text that something is put before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prepend {
     /// All.

@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::sentencepiece::SentencePiece;
-use super::{Decoder, Join, LoadId, TokenBytes, chain, sentencepiece};
+use super::{Decoder, Join, LoadId, SequenceIds, chain, sentencepiece};
 use crate::config::DecoderStage;
 use crate::error::Result;
 
@@ -42,20 +42,11 @@ impl Decoder for AnyDecoder {
     type State = AnyState;
 
     #[inline]
-    fn push(
-        &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-        state: &mut AnyState,
-        bytes: &mut Vec<u8>,
-    ) -> Result<()> {
+    fn push(&self, ids: SequenceIds<'_, impl LoadId>, state: &mut AnyState, bytes: &mut Vec<u8>) -> Result<()> {
         match self {
-            Self::Join(join) => join.push(tokens, ids, skip_special_tokens, &mut (), bytes),
-            Self::Chain(chain) => chain.push(tokens, ids, skip_special_tokens, &mut state.chain, bytes),
-            Self::SentencePiece(decoder) => {
-                decoder.push(tokens, ids, skip_special_tokens, &mut state.sentencepiece, bytes)
-            }
+            Self::Join(join) => join.push(ids, &mut (), bytes),
+            Self::Chain(chain) => chain.push(ids, &mut state.chain, bytes),
+            Self::SentencePiece(decoder) => decoder.push(ids, &mut state.sentencepiece, bytes),
         }
     }
 

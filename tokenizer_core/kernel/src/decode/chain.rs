@@ -1,7 +1,7 @@
 //! A chain of stages from the texts of tokens to text, one token at a time.
 
 use super::stages::{DecodeStage, Held, Next, compile};
-use super::{Decoder, LoadId, TokenBytes};
+use super::{Decoder, LoadId, SequenceIds};
 use crate::config::DecoderStage;
 use crate::error::Result;
 
@@ -39,15 +39,8 @@ impl Chain {
 impl Decoder for Chain {
     type State = ChainState;
 
-    fn push(
-        &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-        state: &mut ChainState,
-        bytes: &mut Vec<u8>,
-    ) -> Result<()> {
-        let texts = tokens.decoded(ids, skip_special_tokens)?;
+    fn push(&self, ids: SequenceIds<'_, impl LoadId>, state: &mut ChainState, bytes: &mut Vec<u8>) -> Result<()> {
+        let texts = ids.decoded()?;
         state.resize_with(self.stages.len(), Held::default);
         let before = self.stages.iter().any(DecodeStage::can_fail).then(|| (state.clone(), bytes.len()));
         let given = self.give(&texts, state, bytes);

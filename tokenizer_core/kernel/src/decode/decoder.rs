@@ -5,6 +5,35 @@ use std::fmt::Debug;
 use super::{LoadId, TokenBytes};
 use crate::error::Result;
 
+/// The next ids of a sequence.
+#[derive(Debug, Clone, Copy)]
+pub struct SequenceIds<'i, I> {
+    /// The tokens of all ids.
+    pub tokens: &'i TokenBytes,
+    /// Each is loaded once.
+    pub ids: &'i [I],
+    /// True if special tokens are left out.
+    pub skip_special_tokens: bool,
+}
+
+impl<'i, I: LoadId> SequenceIds<'i, I> {
+    /// The ids that are decoded, with the bytes of each.
+    ///
+    /// # Errors
+    /// `unknown_token_id` with the index of the first that is not a token.
+    pub(super) fn decoded(&self) -> Result<Vec<(u32, &'i [u8])>> {
+        let Self { tokens, ids, skip_special_tokens } = *self;
+        let mut found = Vec::with_capacity(ids.len());
+        for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
+            let bytes = tokens.get(id).ok_or_else(|| tokens.unknown(&id.to_string(), index))?;
+            if !(skip_special_tokens && tokens.table.is_special(id)) {
+                found.push((id, bytes));
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// A decoder, which turns the tokens of a sequence into its bytes. The sequence may come in parts: however it is cut,
 /// the bytes are the same.
 pub trait Decoder: Debug + Send + Sync {
@@ -15,14 +44,7 @@ pub trait Decoder: Debug + Send + Sync {
     ///
     /// # Errors
     /// `unknown_token_id` with the index of the first that is not a token; then the state is as before.
-    fn push(
-        &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-        state: &mut Self::State,
-        bytes: &mut Vec<u8>,
-    ) -> Result<()>;
+    fn push(&self, ids: SequenceIds<'_, impl LoadId>, state: &mut Self::State, bytes: &mut Vec<u8>) -> Result<()>;
 
     /// Append what was held back: no id follows.
     ///
@@ -36,15 +58,9 @@ pub trait Decoder: Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Self::push`].
-    fn append(
-        &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-        bytes: &mut Vec<u8>,
-    ) -> Result<()> {
+    fn append(&self, ids: SequenceIds<'_, impl LoadId>, bytes: &mut Vec<u8>) -> Result<()> {
         let mut state = Self::State::default();
-        self.push(tokens, ids, skip_special_tokens, &mut state, bytes)?;
+        self.push(ids, &mut state, bytes)?;
         self.finish(&mut state, bytes)
     }
 }
@@ -57,14 +73,7 @@ impl Decoder for Join {
     type State = ();
 
     #[inline]
-    fn push(
-        &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-        _state: &mut (),
-        bytes: &mut Vec<u8>,
-    ) -> Result<()> {
-        tokens.append(ids, skip_special_tokens, bytes)
+    fn push(&self, ids: SequenceIds<'_, impl LoadId>, _state: &mut (), bytes: &mut Vec<u8>) -> Result<()> {
+        ids.tokens.append(ids.ids, ids.skip_special_tokens, bytes)
     }
 }

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::capacity::reserve;
 use crate::config::AddedToken;
 pub use crate::decode::any::AnyDecoder;
-pub use crate::decode::decoder::Decoder;
 use crate::decode::decoder::Join;
+pub use crate::decode::decoder::{Decoder, SequenceIds};
 pub use crate::decode::stream::{StreamDecoder, TextStream};
 use crate::decode::token_widths::{TokenWidths, Unit, WidthTables};
 use crate::error::{Code, Error, Result};
@@ -82,21 +82,6 @@ impl TokenBytes {
         };
         let lengths = (0..).zip(table.all()).map(length).collect();
         Ok(Self { table: Arc::new(table), lengths, widths: WidthTables::default() })
-    }
-
-    /// The ids that are decoded, with the bytes of each.
-    ///
-    /// # Errors
-    /// `unknown_token_id` with the index of the first that is not a token.
-    pub(crate) fn decoded(&self, ids: &[impl LoadId], skip_special_tokens: bool) -> Result<Vec<(u32, &[u8])>> {
-        let mut found = Vec::with_capacity(ids.len());
-        for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
-            let bytes = self.get(id).ok_or_else(|| self.unknown(&id.to_string(), index))?;
-            if !(skip_special_tokens && self.table.is_special(id)) {
-                found.push((id, bytes));
-            }
-        }
-        Ok(found)
     }
 
     /// The bytes alone.

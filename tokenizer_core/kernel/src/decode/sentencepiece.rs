@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Decoder, LoadId, TokenBytes};
+use super::{Decoder, LoadId, SequenceIds};
 use crate::capacity::reserve;
 use crate::config::SentencePieceDecoding;
 use crate::error::Result;
@@ -67,13 +67,11 @@ impl Decoder for SentencePiece {
 
     fn push(
         &self,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
+        ids: SequenceIds<'_, impl LoadId>,
         state: &mut SentencePieceState,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        for (id, token) in tokens.decoded(ids, skip_special_tokens)? {
+        for (id, token) in ids.decoded()? {
             reserve(bytes, token.len() + self.settings.unk_surface.len() + INVALID.len() * 4);
             let length = bytes.len();
             self.put(token, id, state, bytes);

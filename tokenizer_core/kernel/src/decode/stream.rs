@@ -1,6 +1,6 @@
 //! Text of ids that arrive in parts.
 
-use super::{Decoder, LoadId, TokenBytes};
+use super::{Decoder, LoadId, SequenceIds};
 use crate::error::Result;
 
 /// The state of a decoder and of its text after the parts so far.
@@ -21,15 +21,9 @@ impl<D: Decoder> TextStream<D> {
     ///
     /// # Errors
     /// As [`Decoder::push`]; then nothing was taken.
-    pub fn push(
-        &mut self,
-        decoder: &D,
-        tokens: &TokenBytes,
-        ids: &[impl LoadId],
-        skip_special_tokens: bool,
-    ) -> Result<String> {
+    pub fn push(&mut self, decoder: &D, ids: SequenceIds<'_, impl LoadId>) -> Result<String> {
         let mut bytes = Vec::new();
-        decoder.push(tokens, ids, skip_special_tokens, &mut self.state, &mut bytes)?;
+        decoder.push(ids, &mut self.state, &mut bytes)?;
         Ok(self.text.push(&bytes))
     }
 
@@ -97,26 +91,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::decode::TokenBytes;
     use crate::vocabulary::Vocabulary;
 
     /// Words with spaces between them; `##` joins one to the word before, and a full stop needs no space.
     #[derive(Debug, Default)]
-    struct Words;
+    struct WordDecoder;
 
-    impl Decoder for Words {
+    impl Decoder for WordDecoder {
         /// True if a word came before; and the last word, which has not been written.
         type State = (bool, Vec<u8>);
 
         fn push(
             &self,
-            tokens: &TokenBytes,
-            ids: &[impl LoadId],
-            _skip_special_tokens: bool,
+            ids: SequenceIds<'_, impl LoadId>,
             (begun, held): &mut (bool, Vec<u8>),
             bytes: &mut Vec<u8>,
         ) -> Result<()> {
-            for (index, id) in ids.iter().map(LoadId::load_id).enumerate() {
-                let token = tokens.get(id).ok_or_else(|| tokens.unknown(&id.to_string(), index))?;
+            for (_, token) in ids.decoded()? {
                 bytes.append(held);
                 match token.strip_prefix(b"##") {
                     Some(rest) => held.extend_from_slice(rest),
@@ -143,18 +135,19 @@ mod tests {
             let vocabulary = (0..).zip(entries.map(str::as_bytes)).collect();
             let tokens = TokenBytes::new(&Vocabulary::new(vocabulary, Vec::new(), Vec::new()).unwrap(), &[]).unwrap();
             let mut whole = Vec::new();
-            Words.append(&tokens, &ids, false, &mut whole).unwrap();
+            let part_of = |ids| SequenceIds { tokens: &tokens, ids, skip_special_tokens: false };
+            WordDecoder.append(part_of(&ids), &mut whole).unwrap();
             let truth = ids.iter().map(|id| entries[*id as usize]).collect::<Vec<_>>().join(" ");
             let truth = truth.replace(" ##", "").replace(" .", ".").replace("##", "");
             prop_assert_eq!(String::from_utf8(whole).unwrap(), &*truth);
             let (mut stream, mut text, mut rest) = (TextStream::default(), String::new(), &ids[..]);
             for length in lengths {
                 let (part, others) = rest.split_at(length.min(rest.len()));
-                text += &stream.push(&Words, &tokens, part, false).unwrap();
+                text += &stream.push(&WordDecoder, part_of(part)).unwrap();
                 rest = others;
             }
-            text += &stream.push(&Words, &tokens, rest, false).unwrap();
-            prop_assert_eq!(text + &stream.finish(&Words).unwrap(), truth);
+            text += &stream.push(&WordDecoder, part_of(rest)).unwrap();
+            prop_assert_eq!(text + &stream.finish(&WordDecoder).unwrap(), truth);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! between a newline that follows a visible ASCII character and an ASCII letter a text can be cut, and both sides be
 //! encoded on their own.
 
-use super::{Pipeline, shift};
+use super::{Call, EncodeOptions, Pipeline, shift};
 use crate::capacity::for_ids;
 use crate::error::Result;
 use crate::output::{Sink, Tokens};
@@ -20,13 +20,8 @@ const SHARE: usize = 128 * 1024;
 
 impl Pipeline {
     /// Encode a stretch over threads, if it is long enough and can be cut. Returns whether it was.
-    pub(super) fn encode_in_shares(
-        &self,
-        text: &str,
-        threads: usize,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<bool> {
+    pub(super) fn encode_in_shares(&self, text: &str, call: &mut Call<'_>, sink: &mut impl Sink) -> Result<bool> {
+        let Call { options, threads, ref mut scratch, .. } = *call;
         if threads == 1 || text.len() < 2 * WORTHWHILE || !self.pretokenizer.cuts_behind_newlines() {
             return Ok(false);
         }
@@ -40,11 +35,11 @@ impl Pipeline {
             (start, &text[start..ends[at]])
         };
         if self.model.tiles() {
-            for ids in self.encode_each(threads, ends.len(), text_of, scratch, for_ids)? {
+            for ids in self.encode_each(threads, ends.len(), text_of, options, scratch, for_ids)? {
                 sink.pieces(&ids?);
             }
         } else {
-            for tokens in self.encode_each(threads, ends.len(), text_of, scratch, |_| Tokens::default())? {
+            for tokens in self.encode_each(threads, ends.len(), text_of, options, scratch, |_| Tokens::default())? {
                 sink.tokens(&tokens?.0);
             }
         }
@@ -58,13 +53,14 @@ impl Pipeline {
         threads: usize,
         texts: usize,
         text_of: impl Fn(usize) -> (usize, &'t str) + Sync,
+        options: EncodeOptions,
         scratch: &mut Scratch,
         make: impl Fn(usize) -> S + Sync,
     ) -> Result<Vec<Result<S>>> {
         self.scratch.spread(scratch, threads, texts, |scratch, at| {
             let (start, text) = text_of(at);
             let mut sink = make(text.len());
-            let encoded = self.encode_cut(text, &mut self.steps(), scratch, &mut sink);
+            let encoded = self.encode_cut(text, &mut self.call(options, scratch), &mut sink);
             encoded.map_err(|error| error.moved(|range| shift(range, start)))?;
             Ok(sink)
         })

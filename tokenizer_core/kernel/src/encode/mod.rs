@@ -30,7 +30,7 @@ use crate::output::Sink;
 use crate::output::word_ids::WordIds;
 use crate::piece_cache::CacheStatistics;
 use crate::pretokenize::Pretokenizer;
-use crate::provenance::{EncodeContext, Guard};
+use crate::provenance::Guard;
 use crate::regex::{BASE_STEPS, StepBudget};
 use crate::scratch::{Scratch, ScratchPool};
 use crate::segment_cache::Segments;
@@ -49,6 +49,20 @@ pub struct EncodeOptions {
     pub policy: SpecialPolicy,
     /// Put the post-processor's ids around the text.
     pub add_special_tokens: bool,
+}
+
+/// The state of one call.
+struct Call<'c> {
+    options: EncodeOptions,
+    /// The number of threads; 0 means one a core.
+    threads: usize,
+    /// Present for a chat.
+    guard: Option<Guard<'c>>,
+    /// The steps that expressions may still take.
+    steps: StepBudget,
+    /// The segments that are kept, for a caller who may find them.
+    segments: Option<Segments<'c>>,
+    scratch: &'c mut Scratch,
 }
 
 /// Ids that come in parts, on their way to text.
@@ -246,13 +260,7 @@ impl Pipeline {
         options: EncodeOptions,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        self.encode_as(
-            text,
-            &mut EncodeContext::plain(options.policy, 1, self.steps()),
-            options.add_special_tokens,
-            scratch,
-            sink,
-        )
+        self.encode_as(text, &mut self.call(options, scratch), sink)
     }
 
     /// Encode `text` with the number of the piece, or added token, that each id is of.
@@ -280,8 +288,7 @@ impl Pipeline {
         threads: usize,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut context = EncodeContext::plain(options.policy, threads, self.steps());
-        self.scratch.with(|scratch| self.encode_as(text, &mut context, options.add_special_tokens, scratch, sink))
+        self.scratch.with(|scratch| self.encode_as(text, &mut Call { threads, ..self.call(options, scratch) }, sink))
     }
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
@@ -297,9 +304,12 @@ impl Pipeline {
         add_special_tokens: bool,
         sink: &mut impl Sink,
     ) -> Result<Vec<(Range<usize>, u32)>> {
-        let mut context = EncodeContext::guarded(Guard::new(caller), self.steps());
-        self.scratch.with(|scratch| self.encode_as(text, &mut context, add_special_tokens, scratch, sink))?;
-        Ok(context.refused())
+        self.scratch.with(|scratch| {
+            let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens };
+            let mut call = Call { guard: Some(Guard::new(caller)), ..self.call(options, scratch) };
+            self.encode_as(text, &mut call, sink)?;
+            Ok(call.guard.map(Guard::refused).unwrap_or_default())
+        })
     }
 
     /// Give `sink` the ids of a rendered chat as [`Self::encode_chat`] does, or without `caller` those of one in which
@@ -314,31 +324,28 @@ impl Pipeline {
         segments: Option<Segments<'_>>,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let mut context = match caller {
-            Some(caller) => EncodeContext::guarded(Guard::new(caller), self.steps()),
-            None => EncodeContext::plain(SpecialPolicy::Parse, 1, self.steps()),
-        };
-        context.segments = segments;
-        self.scratch.with(|scratch| self.encode_as(text, &mut context, false, scratch, sink))
+        self.scratch.with(|scratch| {
+            let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };
+            let mut call = Call { guard: caller.map(Guard::new), segments, ..self.call(options, scratch) };
+            self.encode_as(text, &mut call, sink)
+        })
     }
 
-    fn encode_as(
-        &self,
-        text: &str,
-        context: &mut EncodeContext<'_>,
-        add_special_tokens: bool,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
+    fn call<'c>(&self, options: EncodeOptions, scratch: &'c mut Scratch) -> Call<'c> {
+        Call { options, threads: 1, guard: None, steps: self.steps(), segments: None, scratch }
+    }
+
+    fn encode_as(&self, text: &str, call: &mut Call<'_>, sink: &mut impl Sink) -> Result<()> {
         if u32::try_from(text.len()).is_err() {
             return Err(Error::new(Code::InvalidOption, "the text is 4 GiB or longer; cut it into documents"));
         }
         // A short text is read to its end before the processor's own prefetcher notices that it is read in order.
         prefetch_bytes(text.as_ptr(), text.len().min(READ_AHEAD));
+        let EncodeOptions { add_special_tokens, .. } = call.options;
         if add_special_tokens {
             self.prefix_ids.iter().for_each(|id| sink.added(*id, 0..0));
         }
-        self.encode_text(text, context, scratch, sink)?;
+        self.encode_text(text, call, sink)?;
         if add_special_tokens {
             self.suffix_ids.iter().for_each(|id| sink.added(*id, text.len()..text.len()));
         }

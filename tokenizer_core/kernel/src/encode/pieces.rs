@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use super::Pipeline;
+use super::{Call, Pipeline};
 use crate::block::{BlockPieces, PIECES};
 use crate::error::Result;
 use crate::output::{Moved, Sink, Stretch};
 use crate::pretokenize::Recut;
-use crate::regex::StepBudget;
 use crate::scratch::Scratch;
 
 impl Pipeline {
@@ -51,13 +50,8 @@ impl Pipeline {
     }
 
     /// Cut a text into pieces and give their ids to `sink`.
-    pub(super) fn encode_cut(
-        &self,
-        text: &str,
-        steps: &mut StepBudget,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
+    pub(super) fn encode_cut(&self, text: &str, call: &mut Call<'_>, sink: &mut impl Sink) -> Result<()> {
+        let Call { steps, scratch, .. } = call;
         scratch.longest = scratch.longest.max(text.len());
         let mut cutter = self.pretokenizer.pieces(text, steps)?;
         let mut start = 0;

@@ -10,7 +10,6 @@ use crate::model::unigram::sample::drawn;
 use crate::model::unigram::{Unigram, Ways};
 use crate::model::{AnyModel, Token};
 use crate::output::Sink;
-use crate::provenance::EncodeContext;
 use crate::scratch::Scratch;
 
 /// A segmentation of a text, and the sum of the scores of its tokens.
@@ -129,8 +128,7 @@ impl Pipeline {
     ) -> Result<Sampler> {
         scratch.sampler = Some(sampler);
         // On one thread: the pieces come in order.
-        let mut context = EncodeContext::plain(options.policy, 1, self.steps());
-        let encoded = self.encode_as(text, &mut context, options.add_special_tokens, scratch, sink);
+        let encoded = self.encode_as(text, &mut self.call(options, scratch), sink);
         let sampler = scratch.sampler.take();
         encoded.map(|()| sampler.unwrap_or(Sampler::Given(Vec::new().into_iter())))
     }

@@ -2,16 +2,13 @@
 
 use std::ops::Range;
 
-use super::Pipeline;
+use super::{Call, Pipeline};
 use crate::config::{Config, NormalizerStage};
 use crate::error::Result;
 use crate::model::unigram::{Sums, Unigram};
 use crate::model::{AnyModel, Token};
 use crate::normalize::sentencepiece::SentencePiece;
 use crate::output::Sink;
-use crate::provenance::EncodeContext;
-use crate::regex::StepBudget;
-use crate::scratch::Scratch;
 
 /// A sink between the words of a text and another, which gets those that depend on the words before them decided.
 struct SummedWords<'a>(Sums<'a>);
@@ -41,52 +38,38 @@ impl Pipeline {
         &self,
         rules: &SentencePiece,
         text: &str,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
+        call: &mut Call<'_>,
         sink: &mut S,
     ) -> bool {
         if S::SPANS {
             return false;
         }
-        let mut written = std::mem::take(&mut scratch.written);
+        let mut written = std::mem::take(&mut call.scratch.written);
         written.text.clear();
         rules.run(text, &mut written);
-        let encoded = self.encode_whole(&written.text, context, scratch, sink);
-        scratch.written = written;
+        let encoded = self.encode_whole(&written.text, call, sink);
+        call.scratch.written = written;
         encoded.is_ok()
     }
 
     /// Encode what is not cut before the model.
-    pub(super) fn encode_whole(
-        &self,
-        text: &str,
-        context: &mut EncodeContext<'_>,
-        scratch: &mut Scratch,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
+    pub(super) fn encode_whole(&self, text: &str, call: &mut Call<'_>, sink: &mut impl Sink) -> Result<()> {
         match &self.model {
-            AnyModel::Unigram(model) if model.sums_over_text() && scratch.sampler.is_none() => {
-                self.encode_summed(model, text, &mut context.steps, scratch, sink)
+            AnyModel::Unigram(model) if model.sums_over_text() && call.scratch.sampler.is_none() => {
+                self.encode_summed(model, text, call, sink)
             }
-            _ => match self.encode_in_shares(text, context.threads, scratch, sink)? {
+            _ => match self.encode_in_shares(text, call, sink)? {
                 true => Ok(()),
-                false => self.encode_cut(text, &mut context.steps, scratch, sink),
+                false => self.encode_cut(text, call, sink),
             },
         }
     }
 
     /// Encode a text, on one thread.
-    fn encode_summed<S: Sink>(
-        &self,
-        model: &Unigram,
-        text: &str,
-        steps: &mut StepBudget,
-        scratch: &mut Scratch,
-        sink: &mut S,
-    ) -> Result<()> {
+    fn encode_summed<S: Sink>(&self, model: &Unigram, text: &str, call: &mut Call<'_>, sink: &mut S) -> Result<()> {
         let mut give = |tokens: &[Token]| if S::COUNTS { sink.counted(tokens.len()) } else { sink.tokens(tokens) };
         let mut words = SummedWords(Sums::new(model, text, &mut give));
-        self.encode_cut(text, steps, scratch, &mut words)?;
+        self.encode_cut(text, call, &mut words)?;
         Ok(words.0.uncovered()?)
     }
 }

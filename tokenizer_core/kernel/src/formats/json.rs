@@ -196,14 +196,7 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
         Ok(Value::Null)
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
-        let mut values = Vec::new();
-        self.0.enter(JsonStep::Index(0));
-        while let Some(value) = items.next_element_seed(Checked(self.0))? {
-            values.push(value);
-            self.0.turn(JsonStep::Index(values.len()));
-        }
-        self.0.leave();
-        Ok(Value::Array(values))
+        read_items(self.0, |reader| items.next_element_seed(Checked(reader))).map(Value::Array)
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Value, A::Error> {
         let mut values = Map::new();
@@ -212,6 +205,21 @@ impl<'de> Visitor<'de> for Checked<'_, 'de> {
         }
         Ok(Value::Object(values))
     }
+}
+
+/// Read the items of an array, each of which `next` reads.
+pub fn read_items<'de, T, E>(
+    reader: &mut JsonReader<'de>,
+    mut next: impl FnMut(&mut JsonReader<'de>) -> std::result::Result<Option<T>, E>,
+) -> std::result::Result<Vec<T>, E> {
+    let mut items = Vec::new();
+    reader.enter(JsonStep::Index(0));
+    while let Some(item) = next(reader)? {
+        items.push(item);
+        reader.turn(JsonStep::Index(items.len()));
+    }
+    reader.leave();
+    Ok(items)
 }
 
 /// Read the value of `key` into `values`, refusing a key that is there already.

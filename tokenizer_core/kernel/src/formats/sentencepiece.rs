@@ -16,7 +16,7 @@ const MAX_PIECE: usize = 8000;
 
 /// The purpose of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PieceKind {
     Normal,
     Unknown,
     Control,
@@ -102,7 +102,7 @@ impl Default for Rest {
 struct ModelPiece<'a> {
     text: &'a str,
     score: f32,
-    kind: Kind,
+    kind: PieceKind,
 }
 
 /// The vocabulary of a model, as texts with scores, and the rest of it as JSON.
@@ -171,7 +171,7 @@ fn flag(field: &Field<'_>, path: &str) -> Result<bool> {
 }
 
 fn read_piece<'a>(mut fields: Fields<'a>, path: &str) -> Result<ModelPiece<'a>> {
-    let mut piece = ModelPiece { text: "", score: 0.0, kind: Kind::Normal };
+    let mut piece = ModelPiece { text: "", score: 0.0, kind: PieceKind::Normal };
     while let Some(field) = fields.next()? {
         match field.number {
             1 => piece.text = text(&field, &format!("{path}.piece"))?,
@@ -182,12 +182,12 @@ fn read_piece<'a>(mut fields: Fields<'a>, path: &str) -> Result<ModelPiece<'a>> 
             3 => {
                 let path = format!("{path}.type");
                 piece.kind = match number(&field, &path)? {
-                    1 => Kind::Normal,
-                    2 => Kind::Unknown,
-                    3 => Kind::Control,
-                    4 => Kind::UserDefined,
-                    5 => Kind::Unused,
-                    6 => Kind::Byte,
+                    1 => PieceKind::Normal,
+                    2 => PieceKind::Unknown,
+                    3 => PieceKind::Control,
+                    4 => PieceKind::UserDefined,
+                    5 => PieceKind::Unused,
+                    6 => PieceKind::Byte,
                     other => return Err(broken(format!("{other} is no type of a piece"), path)),
                 };
             }
@@ -257,15 +257,15 @@ fn sort(pieces: &mut [ModelPiece<'_>], rest: &mut Rest) -> Result<()> {
             if piece.text != "\0" || !rest.byte_fallback {
                 return Err(broken("the piece has a zero byte", format!("pieces[{id}]")));
             }
-            piece.kind = Kind::Unused;
+            piece.kind = PieceKind::Unused;
         }
         match piece.kind {
-            Kind::Normal => {}
-            Kind::Unknown => rest.unknown.push(id),
-            Kind::Control => rest.control.push(id),
-            Kind::UserDefined => rest.user_defined.push(id),
-            Kind::Unused => rest.unused.push(id),
-            Kind::Byte => rest.byte.push(id),
+            PieceKind::Normal => {}
+            PieceKind::Unknown => rest.unknown.push(id),
+            PieceKind::Control => rest.control.push(id),
+            PieceKind::UserDefined => rest.user_defined.push(id),
+            PieceKind::Unused => rest.unused.push(id),
+            PieceKind::Byte => rest.byte.push(id),
         }
     }
     Ok(())
@@ -280,13 +280,13 @@ fn check_pieces(pieces: &[ModelPiece<'_>], rest: &Rest) -> Result<()> {
     let mut found = [false; 256];
     for (id, piece) in pieces.iter().enumerate() {
         // But for BPE, a piece that no text becomes may be spelled like one that text does.
-        let reserved = matches!(piece.kind, Kind::Unknown | Kind::Control | Kind::Byte);
+        let reserved = matches!(piece.kind, PieceKind::Unknown | PieceKind::Control | PieceKind::Byte);
         let reserved = reserved && rest.model_type != ModelType::Bpe;
         if let Some(other) = seen.insert((piece.text, reserved), id) {
             let message = format!("the piece {:?} has the ids {other} and {id}", piece.text);
             return Err(Error::new(Code::DuplicateToken, message).at_field(format!("pieces[{id}]")));
         }
-        if piece.kind == Kind::Byte {
+        if piece.kind == PieceKind::Byte {
             match byte_of(piece.text.as_bytes()).filter(|_| rest.byte_fallback) {
                 Some(byte) => found[usize::from(byte)] = true,
                 None => {

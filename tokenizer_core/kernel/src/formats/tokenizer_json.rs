@@ -8,7 +8,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::{Map, Value};
 
 use super::entries::{Entries, Parts};
-use super::json::{self, JsonReader, JsonStep, JsonText, insert, read_once};
+use super::json::{self, JsonReader, JsonStep, JsonText, insert, read_items, read_once};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::{MAX_IDS, Spelling, Vocabulary};
 
@@ -110,12 +110,12 @@ fn scored(entries: Vec<(Cow<'_, str>, f64)>) -> Result<Vocabulary> {
 
 #[derive(Default)]
 struct Document<'de> {
-    model: Option<Model<'de>>,
+    model: Option<ModelFields<'de>>,
     rest: Map<String, Value>,
 }
 
 #[derive(Default)]
-struct Model<'de> {
+struct ModelFields<'de> {
     vocab: Option<Vocab<'de>>,
     merges: Option<Vec<Parts<'de>>>,
     rest: Map<String, Value>,
@@ -153,22 +153,30 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, 'de> {
     }
 }
 
-struct ModelSeed<'r, 'de>(&'r mut JsonReader<'de>);
+/// Define what reads one kind of value, and tells the path to a [`JsonReader`].
+macro_rules! seed {
+    ($(#[$doc:meta])* $visibility:vis $name:ident, $value:ty, $kind:ident) => {
+        $(#[$doc])*
+        $visibility struct $name<'r, 'de>($visibility &'r mut JsonReader<'de>);
 
-impl<'de> DeserializeSeed<'de> for ModelSeed<'_, 'de> {
-    type Value = Model<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Model<'de>, D::Error> {
-        deserializer.deserialize_map(self)
-    }
+        impl<'de> DeserializeSeed<'de> for $name<'_, 'de> {
+            type Value = $value;
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<$value, D::Error> {
+                deserializer.$kind(self)
+            }
+        }
+    };
 }
 
+seed!(ModelSeed, ModelFields<'de>, deserialize_map);
+
 impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
-    type Value = Model<'de>;
+    type Value = ModelFields<'de>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Model<'de>, A::Error> {
-        let (reader, mut model) = (self.0, Model::default());
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<ModelFields<'de>, A::Error> {
+        let (reader, mut model) = (self.0, ModelFields::default());
         while let Some(JsonText(key)) = entries.next_key()? {
             match key.as_ref() {
                 "vocab" => {
@@ -188,15 +196,10 @@ impl<'de> Visitor<'de> for ModelSeed<'_, 'de> {
     }
 }
 
-/// Reads the object of entries; `vocab.json` is nothing else.
-pub struct VocabSeed<'r, 'de>(pub &'r mut JsonReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for VocabSeed<'_, 'de> {
-    type Value = Vocab<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Vocab<'de>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(
+    /// Reads the object of entries; `vocab.json` is nothing else.
+    pub VocabSeed, Vocab<'de>, deserialize_any
+);
 
 impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
     type Value = Vocab<'de>;
@@ -204,14 +207,7 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
         f.write_str("an object of entries and ids")
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Vocab<'de>, A::Error> {
-        let mut vocab = Vec::new();
-        self.0.enter(JsonStep::Index(0));
-        while let Some(entry) = items.next_element_seed(ScoredSeed(self.0))? {
-            vocab.push(entry);
-            self.0.turn(JsonStep::Index(vocab.len()));
-        }
-        self.0.leave();
-        Ok(Vocab::Scored(vocab))
+        read_items(self.0, |reader| items.next_element_seed(ScoredSeed(reader))).map(Vocab::Scored)
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Vocab<'de>, A::Error> {
         let mut vocab = Vec::new();
@@ -226,15 +222,10 @@ impl<'de> Visitor<'de> for VocabSeed<'_, 'de> {
     }
 }
 
-/// An entry with its score: a list of the two.
-struct ScoredSeed<'r, 'de>(&'r mut JsonReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for ScoredSeed<'_, 'de> {
-    type Value = (Cow<'de, str>, f64);
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(
+    /// Reads an entry with its score: a list of the two.
+    ScoredSeed, (Cow<'de, str>, f64), deserialize_seq
+);
 
 impl<'de> Visitor<'de> for ScoredSeed<'_, 'de> {
     type Value = (Cow<'de, str>, f64);
@@ -249,14 +240,7 @@ impl<'de> Visitor<'de> for ScoredSeed<'_, 'de> {
     }
 }
 
-struct IdSeed<'r, 'de>(&'r mut JsonReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for IdSeed<'_, 'de> {
-    type Value = u32;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<u32, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(IdSeed, u32, deserialize_any);
 
 impl<'de> Visitor<'de> for IdSeed<'_, 'de> {
     type Value = u32;
@@ -277,14 +261,7 @@ impl<'de> Visitor<'de> for IdSeed<'_, 'de> {
     }
 }
 
-struct MergesSeed<'r, 'de>(&'r mut JsonReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for MergesSeed<'_, 'de> {
-    type Value = Vec<Parts<'de>>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(MergesSeed, Vec<Parts<'de>>, deserialize_seq);
 
 impl<'de> Visitor<'de> for MergesSeed<'_, 'de> {
     type Value = Vec<Parts<'de>>;
@@ -292,25 +269,11 @@ impl<'de> Visitor<'de> for MergesSeed<'_, 'de> {
         f.write_str("an array of merges")
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Self::Value, A::Error> {
-        let mut merges = Vec::new();
-        self.0.enter(JsonStep::Index(0));
-        while let Some(merge) = items.next_element_seed(MergeSeed(self.0))? {
-            merges.push(merge);
-            self.0.turn(JsonStep::Index(merges.len()));
-        }
-        self.0.leave();
-        Ok(merges)
+        read_items(self.0, |reader| items.next_element_seed(MergeSeed(reader)))
     }
 }
 
-struct MergeSeed<'r, 'de>(&'r mut JsonReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for MergeSeed<'_, 'de> {
-    type Value = Parts<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Parts<'de>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(MergeSeed, Parts<'de>, deserialize_any);
 
 impl<'de> Visitor<'de> for MergeSeed<'_, 'de> {
     type Value = Parts<'de>;

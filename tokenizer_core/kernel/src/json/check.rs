@@ -46,7 +46,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Take a value, and check that it is JSON which every reader takes: no deeper than [`MAX_LEVELS`].
-    fn check(&mut self) -> Option<()> {
+    pub fn check(&mut self) -> Option<()> {
         // A bit for each list or object that is open, the innermost last: set if it is an object.
         let (mut open, mut levels) = (0_u128, 0);
         loop {

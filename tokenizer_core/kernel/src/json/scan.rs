@@ -11,6 +11,9 @@ use crate::capacity::reserve;
 use crate::simd::byte_vector::WINDOW;
 use crate::simd::words::padded;
 
+/// The most keys of an object that may come only once each.
+const MAX_FIELDS: usize = 64;
+
 /// The place of a string: in the body, or in the scanner's own text with its escapes resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -84,7 +87,18 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Take an object: `field` reads the value of each key, and gives up on one that it has [`Seen`].
+    /// As [`Self::object`], of few keys, none of which comes twice.
+    pub fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
+        let (mut seen, mut count) = ([""; MAX_FIELDS], 0);
+        self.object(|scanner, key| {
+            (!seen[..count].contains(&key)).then_some(())?;
+            *seen.get_mut(count)? = key;
+            count += 1;
+            field(scanner, key)
+        })
+    }
+
+    /// Take an object: `field` reads the value of each key.
     pub fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
         self.expect(b'{')?;
         if self.take(b'}') {
@@ -288,18 +302,5 @@ impl<'a> Scanner<'a> {
             }
         }
         u32::try_from(number).ok()
-    }
-}
-
-/// Keys seen so far, since no key may come twice.
-#[derive(Debug, Default)]
-pub struct Seen(u32);
-
-impl Seen {
-    /// Note key number `key`, or give up on a second one.
-    pub fn once(&mut self, key: u32) -> Option<()> {
-        let new = self.0 & 1 << key == 0;
-        self.0 |= 1 << key;
-        new.then_some(())
     }
 }

@@ -73,6 +73,9 @@ impl Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uncovered(pub Range<usize>);
 
+/// The outcome of work on text, some of which no token may stand for.
+pub type Covered<T = ()> = std::result::Result<T, Uncovered>;
+
 impl From<Uncovered> for Error {
     fn from(Uncovered(bytes): Uncovered) -> Self {
         let message = "the model has no token for this text, and none for what it does not know";
@@ -91,13 +94,7 @@ pub trait Model: Debug + Send + Sync {
     ///
     /// # Errors
     /// The bytes of `text` that no token stands for.
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered>;
+    fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut ModelBuffers, out: &mut PieceIds) -> Covered;
 
     /// Cut the pieces of `text` that begin at `start` and end at `ends` where that changes no id, if it is worth it:
     /// short parts are known to a cache more often. Returns whether `cuts` has the parts.
@@ -148,7 +145,7 @@ pub enum AnyModel {
     Symbols(Box<Symbols>),
     /// A model whose tokens do not tile.
     #[cfg(test)]
-    Words(Box<tests::Words>),
+    Words(Box<tests::WholeWords>),
 }
 
 /// Do the same with whichever model it is.
@@ -233,13 +230,7 @@ impl AnyModel {
     /// # Errors
     /// As there.
     #[inline]
-    pub fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    pub fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         each!(self, model => model.encode(text, pieces, work, out))
     }
 

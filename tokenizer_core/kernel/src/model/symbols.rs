@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::byte_pieces::BytePieces;
-use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::config::{SymbolUnit, SymbolsConfig};
 use crate::vocabulary::Vocabulary;
 
@@ -53,7 +53,7 @@ impl Symbols {
         }
     }
 
-    fn append(&self, text: &str, start: usize, tokens: &mut Vec<Token>) -> Result<(), Uncovered> {
+    fn append(&self, text: &str, start: usize, tokens: &mut Vec<Token>) -> Covered {
         let (mut at, mut after_unknown) = (0, false);
         while at < text.len() {
             let length = self.first(&text[at..]);
@@ -80,13 +80,7 @@ impl Symbols {
 impl Model for Symbols {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        _work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], _work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         let mut tokens = Vec::new();
         for (at, piece) in pieces.iter().enumerate() {
             let symbols = std::str::from_utf8(&text[piece.range()]).map_err(|_| Uncovered(piece.range()))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{AnyModel, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
+use super::{AnyModel, Covered, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::added_tokens::SpecialPolicy;
 use crate::config::Config;
 use crate::decode::token_widths::Unit;
@@ -18,12 +18,12 @@ use crate::vocabulary::Vocabulary;
 
 /// The longest word first, one that goes on with `##` before it, and `[UNK]` for a piece that cannot be made of them.
 #[derive(Debug)]
-pub struct Words {
+pub struct WholeWords {
     ids: HashMap<Vec<u8>, u32>,
     unknown: Option<u32>,
 }
 
-impl Words {
+impl WholeWords {
     fn tokens(&self, piece: &[u8]) -> Option<Vec<Token>> {
         let (mut tokens, mut at) = (Vec::new(), 0);
         while at < piece.len() {
@@ -41,16 +41,10 @@ impl Words {
     }
 }
 
-impl Model for Words {
+impl Model for WholeWords {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        _work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], _work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         // In any order.
         for (at, piece) in pieces.iter().enumerate().rev() {
             let unknown = || self.unknown.map(|id| vec![Token { id, bytes: piece.length() as u32 }]);
@@ -72,7 +66,7 @@ fn pipeline(config: &str, unknown: bool) -> Pipeline {
     let ids: HashMap<_, _> = (256..).zip(ENTRIES).map(|(id, entry)| (entry.as_bytes().to_vec(), id)).collect();
     let unknown = unknown.then(|| ids["[UNK]".as_bytes()]);
     let pipeline = Pipeline::new(vocabulary, &Config::from_json(config).unwrap(), 1 << 12).unwrap();
-    pipeline.with_model(AnyModel::Words(Box::new(Words { ids, unknown })))
+    pipeline.with_model(AnyModel::Words(Box::new(WholeWords { ids, unknown })))
 }
 
 const SPACES: &str = r#"{"pretokenizer":[{"type":"split","pattern":{"regex":"\\s"},"behavior":"isolated"}]}"#;

@@ -74,7 +74,7 @@ impl Trie {
             return Err(Error::new(Code::InvalidFile, format!("the entry {id} is empty")));
         }
         let mut trie = Self { units: vec![TrieUnit(FREE | NONE << 8); BLOCK] };
-        let mut builder = Builder::default();
+        let mut builder = TrieBuilder::default();
         // Node, its entries, and how many of their bytes lead to it.
         let mut waiting = vec![(0, 0..entries.len(), 0)];
         while let Some((node, range, depth)) = waiting.pop() {
@@ -129,7 +129,7 @@ impl Trie {
 
 /// Finds places for the children of nodes.
 #[derive(Default)]
-struct Builder {
+struct TrieBuilder {
     /// By the place of a unit: taken by a node, or the base of one.
     is_taken: Vec<bool>,
     is_base: Vec<bool>,
@@ -138,7 +138,7 @@ struct Builder {
     next: usize,
 }
 
-impl Builder {
+impl TrieBuilder {
     /// Make a base at which all `labels` are free, and take their places.
     fn place(&mut self, labels: &[u8], units: &mut Vec<TrieUnit>) -> Result<u32> {
         let base = match self.find(labels) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustc_hash::FxBuildHasher;
 
-use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::vocabulary::Vocabulary;
 
 /// The entries by their bytes.
@@ -25,13 +25,7 @@ impl WordLevel {
 impl Model for WordLevel {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        _work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], _work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         for (at, piece) in pieces.iter().enumerate() {
             let id = self.ids.get(&text[piece.range()]).copied().or(self.unk).ok_or(Uncovered(piece.range()))?;
             out.give_tokens(at, &[Token { id, bytes: piece.length() as u32 }]);

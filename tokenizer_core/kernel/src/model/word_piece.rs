@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::trie::Trie;
-use super::{Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Model, ModelBuffers, Piece, PieceIds, Token, Uncovered};
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
@@ -66,13 +66,7 @@ impl WordPiece {
 impl Model for WordPiece {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut ModelBuffers, out: &mut PieceIds) -> Covered {
         let tokens = &mut work.tokens;
         for (at, piece) in pieces.iter().enumerate() {
             let word = &text[piece.range()];

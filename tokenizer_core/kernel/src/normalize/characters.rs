@@ -14,8 +14,7 @@ pub(super) fn lowercase(text: &str) -> Option<Normalized> {
         if table.has(character, CASED) {
             lower.clear();
             lower.extend(older::lowercase(character));
-            rewriter.keep(at);
-            rewriter.replace(at + character.len_utf8(), &lower);
+            rewriter.put(at..at + character.len_utf8(), &lower);
         }
     }
     rewriter.finish()
@@ -30,8 +29,7 @@ pub(super) fn strip_accents(text: &str) -> Option<Normalized> {
     let table = older::table();
     for (at, character) in text.char_indices() {
         if table.has(character, MARK) {
-            rewriter.keep(at);
-            rewriter.drop(at + character.len_utf8());
+            rewriter.put(at..at + character.len_utf8(), "");
         }
     }
     rewriter.finish()
@@ -54,13 +52,9 @@ pub(super) fn nmt(text: &str) -> Option<Normalized> {
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();
         match character as u32 {
-            0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => {
-                rewriter.keep(at);
-                rewriter.drop(end);
-            }
+            0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => rewriter.put(at..end, ""),
             0x09 | 0x0A | 0x0C | 0x0D | 0x1680 | 0x200B..=0x200F | 0x2028 | 0x2029 | 0x2581 | 0xFEFF | 0xFFFD => {
-                rewriter.keep(at);
-                rewriter.replace(end, " ");
+                rewriter.put(at..end, " ");
             }
             _ => {}
         }
@@ -82,8 +76,7 @@ pub(super) fn byte_level(text: &str) -> Option<Normalized> {
     let mut rewriter = Rewriter::new(text);
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();
-        rewriter.keep(at);
-        rewriter.replace(end, &bytes_to_text(&text.as_bytes()[at..end]));
+        rewriter.put(at..end, &bytes_to_text(&text.as_bytes()[at..end]));
     }
     rewriter.finish()
 }

@@ -12,6 +12,7 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfd_quick, is_nfkc_qu
 use super::Normalized;
 use super::rewriter::Rewriter;
 use crate::unicode::older::{self, is_known};
+use crate::unicode::utf8::decode;
 
 /// Characters below are looked up in a bitmap, the rarer ones above in the tables of the crate.
 const BITMAP_CHARS: usize = 0x2_0000;
@@ -51,7 +52,7 @@ pub(super) struct Block {
 
 /// Buffers that are reused for every region of one text.
 #[derive(Debug, Default)]
-struct Scratch {
+struct FormBuffers {
     marks: Vec<Mark>,
     composed: Vec<Mark>,
     blocks: Vec<Block>,
@@ -78,13 +79,13 @@ impl FormRewrite {
     /// Rewrite `text`; `None` when it is in this form already.
     pub(super) fn rewrite(&self, text: &str) -> Option<Normalized> {
         let mut rewriter = Rewriter::new(text);
-        let mut scratch = Scratch::default();
+        let mut scratch = FormBuffers::default();
         // Everything before is normalized, whatever follows.
         let mut done = 0;
         while let Some(unstable) = self.first_unstable(text.as_bytes(), done) {
             // The character before is stable: what follows may compose with it, and with nothing before it.
             let start = text[done..unstable].char_indices().next_back().map_or(done, |(start, _)| done + start);
-            let end = text[unstable..].char_indices().find(|(_, character)| self.is_stable(*character));
+            let end = text[unstable..].char_indices().find(|(_, character)| self.is_stable(*character as usize));
             done = end.map_or(text.len(), |(length, _)| unstable + length);
             self.rewrite_region(text, start..done, &mut rewriter, &mut scratch);
         }
@@ -94,7 +95,6 @@ impl FormRewrite {
     /// The beginning of the first unstable character at or after `at`, in bytes of valid UTF-8.
     fn first_unstable(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
         let limit = self.form.first_unstable_byte();
-        let part = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(byte & 0x3F));
         loop {
             let lead = *bytes.get(at)?;
             if lead < limit {
@@ -106,33 +106,25 @@ impl FormRewrite {
                 }
                 continue;
             }
-            let (index, length) = match lead {
-                ..0xE0 => (usize::from(lead & 0x1F) << 6 | part(at + 1), 2),
-                0xE0..0xF0 => (usize::from(lead & 0x0F) << 12 | part(at + 1) << 6 | part(at + 2), 3),
-                _ => (usize::from(lead & 0x07) << 18 | part(at + 1) << 12 | part(at + 2) << 6 | part(at + 3), 4),
-            };
-            let stable = match self.stable.get(index / 64) {
-                Some(bits) => bits & (1 << (index % 64)) != 0,
-                None => char::from_u32(index as u32).is_none_or(|character| self.form.is_stable(character)),
-            };
-            if !stable {
+            let (code, length) = decode(bytes, at, lead);
+            if !self.is_stable(code as usize) {
                 return Some(at);
             }
             at += length;
         }
     }
 
-    fn is_stable(&self, character: char) -> bool {
-        let index = character as usize;
-        match self.stable.get(index / 64) {
-            Some(bits) => bits & (1 << (index % 64)) != 0,
-            None => self.form.is_stable(character),
+    #[inline(always)]
+    fn is_stable(&self, code: usize) -> bool {
+        match self.stable.get(code / 64) {
+            Some(bits) => bits & (1 << (code % 64)) != 0,
+            None => char::from_u32(code as u32).is_none_or(|character| self.form.is_stable(character)),
         }
     }
 
     /// Rewrite a region: nothing outside of it composes or changes places with anything in it.
-    fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut Scratch) {
-        let Scratch { marks, composed, blocks, text: block_text } = scratch;
+    fn rewrite_region(&self, text: &str, region: Range<usize>, rewriter: &mut Rewriter<'_>, scratch: &mut FormBuffers) {
+        let FormBuffers { marks, composed, blocks, text: block_text } = scratch;
         marks.clear();
         let table = older::table();
         for (at, character) in text[region.clone()].char_indices() {
@@ -159,8 +151,7 @@ impl FormRewrite {
             let last = blocks.get(index + 1).map_or(output.len(), |next| next.first);
             block_text.clear();
             block_text.extend(output[block.first..last].iter().map(|mark| mark.character));
-            rewriter.keep(block.start);
-            rewriter.replace(block.end, block_text);
+            rewriter.put(block.start..block.end, block_text);
         }
     }
 }

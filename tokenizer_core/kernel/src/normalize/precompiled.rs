@@ -47,15 +47,13 @@ impl Precompiled {
             if cluster.len() <= LONGEST
                 && let Some(with) = self.map.shortest(cluster)
             {
-                rewriter.keep(start);
-                rewriter.replace(at, with);
+                rewriter.put(start..at, with);
                 continue;
             }
             for (place, character) in cluster.char_indices() {
                 let end = place + character.len_utf8();
                 if let Some(with) = self.map.shortest(&cluster[place..end]) {
-                    rewriter.keep(start + place);
-                    rewriter.replace(start + end, with);
+                    rewriter.put(start + place..start + end, with);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Build a rewritten text and its alignment from left to right, and nothing while nothing changes.
 
+use std::ops::Range;
+
 use super::{Alignment, Normalized};
 
 /// One pass over a source: each byte of it is kept, replaced or dropped, in order.
@@ -61,6 +63,12 @@ impl<'s> Rewriter<'s> {
             self.alignment.push_whole(with.len(), self.at..end);
         }
         (self.at, self.written) = (end, end);
+    }
+
+    /// Put `with` in place of a part of the source, and keep what is before it.
+    pub(crate) fn put(&mut self, part: Range<usize>, with: &str) {
+        self.keep(part.start);
+        self.replace(part.end, with);
     }
 
     /// The number of bytes written so far.

@@ -8,11 +8,11 @@ const BLOCK: usize = 64;
 #[derive(Debug)]
 pub struct UnitIndex<'a> {
     text: &'a [u8],
-    blocks: Vec<Block>,
+    blocks: Vec<MarkBlock>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct MarkBlock {
     /// A bit for the first byte of each character, and if units are those of UTF-16, for the second byte of characters
     /// of two units.
     marks: u64,
@@ -27,7 +27,7 @@ impl<'a> UnitIndex<'a> {
         let (mut before, mut carried) = (0, 0);
         for bytes in text.chunks(BLOCK) {
             if bytes.len() == BLOCK && bytes.is_ascii() {
-                blocks.push(Block { marks: u64::MAX, before });
+                blocks.push(MarkBlock { marks: u64::MAX, before });
                 before += BLOCK as u32;
                 continue;
             }
@@ -39,10 +39,10 @@ impl<'a> UnitIndex<'a> {
                 marks |= four << 1 | carried;
                 carried = four >> (BLOCK - 1);
             }
-            blocks.push(Block { marks, before });
+            blocks.push(MarkBlock { marks, before });
             before += marks.count_ones();
         }
-        blocks.push(Block { marks: 0, before });
+        blocks.push(MarkBlock { marks: 0, before });
         Self { text, blocks }
     }
 
@@ -65,7 +65,7 @@ impl<'a> UnitIndex<'a> {
 
     #[inline(always)]
     fn before(&self, position: usize) -> u32 {
-        let Block { marks, before } = self.blocks[position / BLOCK];
+        let MarkBlock { marks, before } = self.blocks[position / BLOCK];
         before + (marks & !(u64::MAX << (position % BLOCK))).count_ones()
     }
 

@@ -23,7 +23,7 @@ const WIDE_PART_BIT: u32 = 7;
 
 /// The parts of a key that depend on the length of its piece.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+struct KeyShape {
     /// The bytes that belong to the piece.
     mask: u128,
     /// The length, above the text. It is 0 for a longer piece, and no piece with a key has that.
@@ -31,11 +31,11 @@ struct Shape {
 }
 
 /// By length; all that are longer have the same one.
-const SHAPES: [Shape; 2 * (KEY_LIMIT + 1)] = {
-    let mut shapes = [Shape { mask: u128::MAX >> 8, tag: 0 }; 2 * (KEY_LIMIT + 1)];
+const SHAPES: [KeyShape; 2 * (KEY_LIMIT + 1)] = {
+    let mut shapes = [KeyShape { mask: u128::MAX >> 8, tag: 0 }; 2 * (KEY_LIMIT + 1)];
     let mut length = 0;
     while length <= KEY_LIMIT {
-        shapes[length] = Shape { mask: (1 << (8 * length)) - 1, tag: (length as u128) << LENGTH_SHIFT };
+        shapes[length] = KeyShape { mask: (1 << (8 * length)) - 1, tag: (length as u128) << LENGTH_SHIFT };
         length += 1;
     }
     shapes
@@ -82,7 +82,7 @@ impl Key {
     /// that no piece has.
     #[inline(always)]
     pub(crate) fn clipped(bytes: u128, clipped: usize) -> Self {
-        let Shape { mask, tag } = SHAPES[clipped % SHAPES.len()];
+        let KeyShape { mask, tag } = SHAPES[clipped % SHAPES.len()];
         Self(bytes & mask | tag)
     }
 

@@ -5,7 +5,7 @@ use super::find::{Finder, Search};
 use super::rewrites::{self, RecutPieces};
 use super::split::{Cursor, Split};
 use crate::config::{Behavior, Prepend, PretokenizerStage};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::normalize::{Alignment, Rewriter};
 use crate::regex::StepBudget;
 use crate::simd::level::SimdLevel;
@@ -69,10 +69,7 @@ impl RecutStage {
             }
             PretokenizerStage::Punctuation { behavior } => Self::Cut(Split::punctuation(*behavior)),
             PretokenizerStage::UnicodeScripts => Self::UnicodeScripts,
-            PretokenizerStage::FixedLength { length: 0 } => {
-                return Err(Error::new(Code::InvalidOption, "a piece has at least one character"));
-            }
-            PretokenizerStage::FixedLength { length } => Self::FixedLength(*length),
+            PretokenizerStage::FixedLength { length } => Self::FixedLength(length.get()),
             PretokenizerStage::Metaspace { replacement, prepend, split } => {
                 Self::Metaspace { replacement: *replacement, prepend: *prepend, split: *split }
             }

@@ -6,7 +6,7 @@ use crate::simd::level::SimdLevel;
 
 /// A pattern that has a scanner.
 #[derive(Debug, Clone, Copy)]
-enum Name {
+enum ScannerName {
     /// GPT-2.
     Gpt2,
     /// cl100k_base, and Llama 3, whose pattern cuts the same.
@@ -17,7 +17,7 @@ enum Name {
     Qwen2,
 }
 
-impl Name {
+impl ScannerName {
     fn of(name: &str) -> Option<Self> {
         match name {
             "gpt2" => Some(Self::Gpt2),
@@ -32,24 +32,24 @@ impl Name {
 /// A scanner and the instructions it uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scanner {
-    name: Name,
+    name: ScannerName,
     level: SimdLevel,
 }
 
 impl Scanner {
     /// The scanner of a pattern's name.
     pub(super) fn new(name: &str, level: SimdLevel) -> Option<Self> {
-        Name::of(name).map(|name| Self { name, level })
+        ScannerName::of(name).map(|name| Self { name, level })
     }
 
     /// Write the ends of the next matches from `at` on into `ends`, and return how many: 0 only at the end of the text.
     #[inline]
     pub(super) fn fill(self, text: &str, at: usize, ends: &mut [u32]) -> usize {
         match self.name {
-            Name::Gpt2 => self.fill_by::<Gpt2>(text, at, ends),
-            Name::Cl100k => self.fill_by::<Cl100k<3>>(text, at, ends),
-            Name::O200k => self.fill_by::<O200k>(text, at, ends),
-            Name::Qwen2 => self.fill_by::<Cl100k<1>>(text, at, ends),
+            ScannerName::Gpt2 => self.fill_by::<Gpt2>(text, at, ends),
+            ScannerName::Cl100k => self.fill_by::<Cl100k<3>>(text, at, ends),
+            ScannerName::O200k => self.fill_by::<O200k>(text, at, ends),
+            ScannerName::Qwen2 => self.fill_by::<Cl100k<1>>(text, at, ends),
         }
     }
 

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
-use super::raise::{exception, invalid_option};
+use super::raise::{Raise, invalid_option};
 use crate::scratch::MAX_CACHE_BYTES;
 use crate::simd::level::SimdLevel;
 
@@ -71,7 +71,18 @@ pub fn cache_bytes(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 
 /// The level of `TOKD_KERNEL`, read while nobody can change `os.environ`.
 pub fn level(py: Python<'_>) -> PyResult<SimdLevel> {
-    SimdLevel::chosen().map_err(|error| exception(py, &error, None))
+    SimdLevel::chosen().raise(py)
+}
+
+/// The choice of a name.
+pub fn choice<T: Copy>(py: Python<'_>, field: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    if let Some((_, chosen)) = choices.iter().find(|(known, _)| *known == name) {
+        return Ok(*chosen);
+    }
+    let mut names: Vec<_> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
+    let last = names.pop().unwrap_or_default();
+    let message = format!("{field} is {} or {last}, not {:?}", names.join(", "), beginning(name));
+    Err(invalid_option(py, message, field))
 }
 
 /// Python's `repr` of a value, cut short.

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::raise::{exception, run};
+use super::raise::{Raise, run};
 use crate::capacity::trim;
 use crate::json::numbers::{write_ids, write_integers, write_spans};
 use crate::output;
@@ -33,7 +33,7 @@ pub fn overlapping<'py>(
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
     let (spans, targets) = (spans.as_slice()?.as_chunks::<2>().0, targets.as_slice()?.as_chunks::<2>().0);
     let overlaps = run(py, size_of_val(spans), || Ok(output::overlapping::overlapping(spans, targets.to_vec())));
-    Ok(PyArray1::from_vec(py, overlaps.map_err(|error| exception(py, &error, None))?))
+    Ok(PyArray1::from_vec(py, overlaps.raise(py)?))
 }
 
 /// See `_kernel.pyi`.
@@ -54,7 +54,7 @@ pub fn numbers_json<'py>(py: Python<'py>, numbers: &Bound<'py, PyAny>) -> PyResu
     } else {
         return Ok(None);
     };
-    Ok(Some(PyBytes::new(py, &written.map_err(|error| exception(py, &error, None))?)))
+    Ok(Some(PyBytes::new(py, &written.raise(py)?)))
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

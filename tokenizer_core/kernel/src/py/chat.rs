@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 
 use super::array;
 use super::array::Array;
-use super::raise::{exception, invalid_option, run_on};
+use super::raise::{Raise, invalid_option, run_on};
 use super::text::utf8;
 use crate::decode::token_widths::Unit;
 use crate::encode::Pipeline;
@@ -51,7 +51,7 @@ pub fn encode_bytes<'py>(
         let refused = pipeline.encode_chat(text, caller, add_special_tokens, &mut offsets)?;
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
-    .map_err(|error| exception(py, &error, Some(text)))?;
+    .raise_in(py, text)?;
     Ok((array::of_ids(py, ids), array::of_spans(py, spans)?, refused))
 }
 

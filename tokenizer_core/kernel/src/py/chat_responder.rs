@@ -6,8 +6,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::arguments::choice;
 use super::codec::PyCodec;
-use super::raise::{invalid_option, run, run_on};
+use super::raise::{run, run_on};
 use super::responder::{Outcome, other_tokenizer, outcome};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
@@ -15,14 +16,14 @@ use crate::requests::{Answer, ChatOptions, ChatOutcome, ChatRequest, ChatRoute, 
 use crate::segment_cache::{SHORTEST, SegmentCache, SegmentStatistics};
 
 /// A template and the beginning of its answers.
-type Source = Option<(Py<PyTemplate>, Vec<u8>)>;
+type ParserSource = Option<(Py<PyTemplate>, Vec<u8>)>;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "ChatResponder", module = "tokenizer_core._kernel", frozen)]
 pub struct PyChatResponder {
     pipeline: Arc<Pipeline>,
-    without_tools: Source,
-    with_tools: Source,
+    without_tools: ParserSource,
+    with_tools: ParserSource,
     settings: ChatSettings,
     segments: Option<Py<PySegmentCache>>,
 }
@@ -49,7 +50,7 @@ impl PySegmentCache {
 /// See `tokenizer_core.chat.responding.ChatAnswerOptions`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options {
+struct ResponderOptions {
     content_format: String,
     key: String,
     literals: String,
@@ -64,8 +65,8 @@ impl PyChatResponder {
     #[pyo3(signature = (tokenizer, without_tools, with_tools, *, specials, reserved, segments=None))]
     fn new(
         tokenizer: &PyCodec,
-        without_tools: Source,
-        with_tools: Source,
+        without_tools: ParserSource,
+        with_tools: ParserSource,
         specials: Vec<(String, String)>,
         reserved: Vec<String>,
         segments: Option<Py<PySegmentCache>>,
@@ -80,18 +81,10 @@ impl PyChatResponder {
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        options: Options,
+        options: ResponderOptions,
     ) -> PyResult<Outcome> {
-        let route = match route {
-            "encode" => ChatRoute::Encode,
-            "count" => ChatRoute::Count,
-            "tokenize" => ChatRoute::Tokenize,
-            other => {
-                let message = format!("route is \"encode\", \"count\" or \"tokenize\", not {other:?}");
-                return Err(invalid_option(body.py(), message, "route"));
-            }
-        };
-        self.ask(route, body, reference, now, options)
+        let routes = [("encode", ChatRoute::Encode), ("count", ChatRoute::Count), ("tokenize", ChatRoute::Tokenize)];
+        self.ask(choice(body.py(), "route", route, &routes)?, body, reference, now, options)
     }
 
     fn render<'py>(
@@ -99,7 +92,7 @@ impl PyChatResponder {
         body: &Bound<'py, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        options: Options,
+        options: ResponderOptions,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = body.py();
         match self.ask(ChatRoute::Render, body, reference, now, options)? {
@@ -118,7 +111,7 @@ impl PyChatResponder {
         body: &Bound<'_, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
-        given: Options,
+        given: ResponderOptions,
     ) -> PyResult<Outcome> {
         let (py, body, clock) = (body.py(), body.as_bytes(), clock_of(now));
         let options = ChatOptions {

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::array::Array;
 use super::pipeline::{PyPipeline, options};
-use super::raise::{exception, run_on};
+use super::raise::{Raise, exception, run_on};
 use super::text::utf8;
 use super::{arguments, array, decode, sampling};
 use crate::capacity::for_ids;
@@ -90,7 +90,7 @@ impl PyCodec {
                 pipeline.sample(text, options, seeded, &mut ids)?;
                 Ok(ids)
             });
-            return Ok(array::of_ids(py, ids.map_err(|error| exception(py, &error, Some(text)))?));
+            return Ok(array::of_ids(py, ids.raise_in(py, text)?));
         }
         if text.len() > SHORT {
             let ids = run_on(py, pipeline, text.len(), || {
@@ -98,7 +98,7 @@ impl PyCodec {
                 pipeline.encode_with_threads(text, options, threads, &mut ids)?;
                 Ok(ids)
             });
-            return Ok(array::of_ids(py, ids.map_err(|error| exception(py, &error, Some(text)))?));
+            return Ok(array::of_ids(py, ids.raise_in(py, text)?));
         }
         let mut ids = StackIds::new();
         match run_on(py, pipeline, text.len(), || pipeline.encode(text, options, &mut ids)) {
@@ -129,7 +129,7 @@ impl PyCodec {
             pipeline.encode(text, options, &mut count)?;
             Ok(count.0)
         });
-        count.map_err(|error| exception(py, &error, Some(text)))
+        count.raise_in(py, text)
     }
 
     /// Decode ids; invalid UTF-8 becomes U+FFFD by maximal subparts.

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PySequence, PyString};
+use pyo3::types::{PyBytes, PySequence};
 
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, run};
 use super::text::kept;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
@@ -35,7 +35,7 @@ impl PyCounter {
             Some(counter) => work(counter),
             None => Err(finished()),
         })
-        .map_err(|error| exception(py, &error, None))
+        .raise(py)
     }
 }
 
@@ -60,7 +60,7 @@ impl PyCounter {
             let config = Config::from_json(config)?;
             Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, places(&config).is_some()))
         };
-        let (counter, may_cut) = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        let (counter, may_cut) = run(py, usize::MAX, build).raise(py)?;
         Ok(Self { may_cut, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
     }
 
@@ -82,14 +82,7 @@ impl PyCounter {
 
     fn feed_documents(&self, documents: &Bound<'_, PySequence>) -> PyResult<()> {
         let py = documents.py();
-        let rows = documents.to_list()?;
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|text| {
-                let message = format!("a document is a string, not {}", super::arguments::type_name(&text));
-                text.cast_into::<PyString>().map_err(|_| invalid_option(py, message, "corpus"))
-            })
-            .collect::<PyResult<_>>()?;
+        let rows = super::text::documents(documents, "corpus")?;
         let texts: Vec<&str> =
             rows.iter().enumerate().map(|(row, text)| kept(text, Some(row))).collect::<PyResult<_>>()?;
         self.with(py, |counter| {
@@ -159,7 +152,7 @@ impl PyCounter {
             let left_out = counts.retain(|piece, _| piece.len() <= limit);
             Ok(PyPieceCounts { counts: Arc::new(counts), left_out })
         };
-        run(py, usize::MAX, finish).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, finish).raise(py)
     }
 }
 
@@ -223,7 +216,7 @@ impl PyPieceCounts {
 
     fn sections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let sections = run(py, usize::MAX, || Ok(sections::write(&self.counts)));
-        let sections = sections.map_err(|error| exception(py, &error, None))?;
+        let sections = sections.raise(py)?;
         Ok(sections.iter().map(|section| PyBytes::new(py, section)).collect())
     }
 
@@ -233,7 +226,7 @@ impl PyPieceCounts {
             self.counts.write_lines(start..stop, &mut lines);
             Ok(lines)
         });
-        lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| exception(py, &error, None))
+        lines.map(|lines| PyBytes::new(py, &lines)).raise(py)
     }
 }
 
@@ -246,7 +239,7 @@ pub fn merge_sections<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let sections: Vec<&[u8]> = sections.iter().map(|section| &**section).collect();
     let merged = run(py, usize::MAX, || sections::merge(number, &sections));
-    merged.map(|merged| PyBytes::new(py, &merged)).map_err(|error| exception(py, &error, None))
+    merged.map(|merged| PyBytes::new(py, &merged)).raise(py)
 }
 
 /// See `_kernel.pyi`.
@@ -267,7 +260,7 @@ impl PyReduced {
     fn add(&self, py: Python<'_>, number: usize, sections: Vec<PyBackedBytes>) -> PyResult<()> {
         let sections: Vec<&[u8]> = sections.iter().map(|section| &**section).collect();
         let add = || self.0.lock().unwrap_or_else(PoisonError::into_inner).add(number, &sections);
-        run(py, usize::MAX, add).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, add).raise(py)
     }
 
     #[getter]
@@ -284,6 +277,6 @@ impl PyReduced {
             let left_out = reduced.too_long as usize;
             Ok(PyPieceCounts { counts: Arc::new(reduced.finish()), left_out })
         };
-        run(py, usize::MAX, finish).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, finish).raise(py)
     }
 }

@@ -10,35 +10,35 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::ids::Ids;
-use super::raise::{exception, run};
+use super::raise::{Raise, run};
 use crate::capacity::with_room;
-use crate::decode::{Decoder, TokenBytes};
+use crate::decode::{Decoder, SequenceIds, TokenBytes};
 use crate::encode::{Pipeline, PipelineStream};
 
 /// Bytes that an id becomes: on average, and at most, for memory that is only reserved.
 const EXPECTED: usize = 5;
 const MOST: usize = 16;
 
-/// The ids to decode.
-struct Row<'a> {
-    pipeline: &'a Pipeline,
-    /// Another thread may write to them.
-    ids: &'a [AtomicU32],
+/// Work with ids, which another thread may write to.
+fn with<T: Send>(
+    ids: &Bound<'_, PyAny>,
+    pipeline: &Pipeline,
     skip_special_tokens: bool,
+    work: impl FnOnce(SequenceIds<'_, AtomicU32>) -> crate::error::Result<T> + Send,
+) -> PyResult<T> {
+    let (py, tokens) = (ids.py(), pipeline.tokens());
+    let mut ids = Ids::extract(ids, tokens)?;
+    let ids = SequenceIds { tokens, ids: ids.shared(), skip_special_tokens };
+    run(py, ids.ids.len() * 4, || work(ids)).raise(py)
 }
 
-impl Row<'_> {
-    fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Self) -> crate::error::Result<T> + Send) -> PyResult<T> {
-        run(py, self.ids.len() * 4, || work(self)).map_err(|error| exception(py, &error, None))
-    }
-
-    fn bytes(&self) -> crate::error::Result<Vec<u8>> {
-        let expected = (self.ids.len() * EXPECTED).max(TokenBytes::room_for(self.ids.len()));
-        let mut bytes = with_room(expected, self.ids.len() * MOST);
-        let Self { pipeline, ids, skip_special_tokens } = *self;
-        pipeline.decoder().append(pipeline.tokens(), ids, skip_special_tokens, &mut bytes)?;
+fn bytes_of(ids: &Bound<'_, PyAny>, pipeline: &Pipeline, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+    with(ids, pipeline, skip_special_tokens, |ids| {
+        let count = ids.ids.len();
+        let mut bytes = with_room((count * EXPECTED).max(TokenBytes::room_for(count)), count * MOST);
+        pipeline.decoder().append(ids, &mut bytes)?;
         Ok(bytes)
-    }
+    })
 }
 
 /// The bytes of all ids.
@@ -48,9 +48,7 @@ pub fn to_bytes<'py>(
     skip_special_tokens: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = ids.py();
-    let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
-    let from = row.run(py, Row::bytes)?;
+    let from = bytes_of(ids, pipeline, skip_special_tokens)?;
     // SAFETY: the GIL is held. Without a source Python makes a new object with uninitialized bytes; nobody else has it.
     let bytes = unsafe {
         let bytes = ffi::PyBytes_FromStringAndSize(std::ptr::null(), from.len() as ffi::Py_ssize_t);
@@ -59,11 +57,12 @@ pub fn to_bytes<'py>(
     // SAFETY: the object has `from.len()` bytes there, nobody else has it, and it lives longer than the slice.
     let to: &mut [MaybeUninit<u8>] =
         unsafe { std::slice::from_raw_parts_mut(ffi::PyBytes_AsString(bytes.as_ptr()).cast(), from.len()) };
-    row.run(py, |_| {
+    run(py, to.len(), || {
         // SAFETY: both have the same length, and the new object does not overlap the buffer.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), to.len()) };
         Ok(())
-    })?;
+    })
+    .raise(py)?;
     Ok(bytes)
 }
 
@@ -74,12 +73,8 @@ pub fn to_stream(
     skip_special_tokens: bool,
     stream: &Mutex<PipelineStream>,
 ) -> PyResult<String> {
-    let py = ids.py();
-    let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
-    row.run(py, |Row { pipeline, ids, skip_special_tokens }| {
-        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.push(pipeline.decoder(), pipeline.tokens(), ids, *skip_special_tokens)
+    with(ids, pipeline, skip_special_tokens, |ids| {
+        stream.lock().unwrap_or_else(PoisonError::into_inner).push(pipeline.decoder(), ids)
     })
 }
 
@@ -90,9 +85,7 @@ pub fn to_text<'py>(
     skip_special_tokens: bool,
 ) -> PyResult<Bound<'py, PyString>> {
     let py = ids.py();
-    let mut ids = Ids::extract(ids, pipeline.tokens())?;
-    let row = Row { pipeline, ids: ids.shared(), skip_special_tokens };
-    let bytes = row.run(py, Row::bytes)?;
+    let bytes = bytes_of(ids, pipeline, skip_special_tokens)?;
     // Python checks the bytes itself: checking them before would read them twice.
     PyString::from_bytes(py, &bytes).or_else(|error| {
         if error.is_instance_of::<PyUnicodeDecodeError>(py) {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType};
 
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, exception, invalid_option, run};
 use super::text::kept;
 use crate::error::Error;
 use crate::json::check;
@@ -22,7 +22,7 @@ const MAX_PATH: usize = 200;
 #[pyfunction]
 pub fn chat_json<'py>(value: &Bound<'py, PyAny>, field: &str) -> PyResult<Bound<'py, PyBytes>> {
     let py = value.py();
-    let mut writer = Writer { json: Vec::with_capacity(4096), path: vec![Part::Name(field)] };
+    let mut writer = DumpWriter { json: Vec::with_capacity(4096), path: vec![PathStep::Name(field)] };
     // The list of messages is no level of a message.
     let depth = MAX_DEPTH + usize::from(field == "messages");
     // A mapping that is not a dict runs code of its own, which may change the dict around it.
@@ -34,12 +34,12 @@ pub fn chat_json<'py>(value: &Bound<'py, PyAny>, field: &str) -> PyResult<Bound<
 /// See `_kernel.pyi`.
 #[pyfunction]
 pub fn count_json(py: Python<'_>, text: &[u8]) -> PyResult<(usize, usize, usize, usize, usize, usize)> {
-    let shape = run(py, text.len(), || Ok(Shape::of(text))).map_err(|error| exception(py, &error, None))?;
+    let shape = run(py, text.len(), || Ok(Shape::of(text))).raise(py)?;
     Ok((shape.commas, shape.lists, shape.objects, shape.fields, shape.strings, shape.depth))
 }
 
 /// A list as JSON, and where each of its objects ends.
-type Objects<'py> = (Bound<'py, PyBytes>, Vec<usize>);
+type SplitObjects<'py> = (Bound<'py, PyBytes>, Vec<usize>);
 
 /// See `_kernel.pyi`.
 #[pyfunction]
@@ -48,9 +48,10 @@ pub fn cut_out_lists<'py>(
     names: Vec<String>,
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyDict>)>> {
     let (py, body) = (body.py(), body.as_bytes());
-    let cut = run(py, body.len(), || Ok(Parts::of(body, &names))).map_err(|error| exception(py, &error, None))?;
+    let cut = run(py, body.len(), || Ok(Parts::of(body, &names))).raise(py)?;
     let Some(parts) = cut else { return Ok(None) };
-    let objects = |list: check::Objects<'_>| -> Objects<'py> { (PyBytes::new(py, list.json.as_bytes()), list.ends) };
+    let objects =
+        |list: check::Objects<'_>| -> SplitObjects<'py> { (PyBytes::new(py, list.json.as_bytes()), list.ends) };
     let lists = PyDict::new(py);
     for (name, list) in parts.lists {
         match list {
@@ -67,18 +68,18 @@ pub fn ends_of_objects(json: &[u8]) -> Option<Vec<usize>> {
     Some(check::Objects::of(json)?.ends)
 }
 
-enum Part<'f, 'py> {
+enum PathStep<'f, 'py> {
     Name(&'f str),
     Key(Bound<'py, PyString>),
     Index(usize),
 }
 
-struct Writer<'f, 'py> {
+struct DumpWriter<'f, 'py> {
     json: Vec<u8>,
-    path: Vec<Part<'f, 'py>>,
+    path: Vec<PathStep<'f, 'py>>,
 }
 
-impl<'py> Writer<'_, 'py> {
+impl<'py> DumpWriter<'_, 'py> {
     fn write(&mut self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<()> {
         if let Ok(text) = value.cast::<PyString>() {
             return self.text(text);
@@ -142,7 +143,7 @@ impl<'py> Writer<'_, 'py> {
             if at > 0 {
                 self.json.push(b',');
             }
-            self.path.push(Part::Index(at));
+            self.path.push(PathStep::Index(at));
             self.write(&item, depth)?;
             self.path.pop();
         }
@@ -163,7 +164,7 @@ impl<'py> Writer<'_, 'py> {
             let Ok(key) = key.cast_into::<PyString>() else {
                 return Err(self.invalid(item.py(), "a key is not a string"));
             };
-            self.path.push(Part::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             self.text(&key)?;
             self.json.push(b':');
             self.write(&item, depth)?;
@@ -177,9 +178,9 @@ impl<'py> Writer<'_, 'py> {
         let mut path = String::new();
         for part in &self.path {
             match part {
-                Part::Name(name) => path.push_str(name),
-                Part::Index(at) => path.push_str(&format!("[{at}]")),
-                Part::Key(key) => {
+                PathStep::Name(name) => path.push_str(name),
+                PathStep::Index(at) => path.push_str(&format!("[{at}]")),
+                PathStep::Key(key) => {
                     path.push('.');
                     path.extend(key.to_string_lossy().chars().take(MAX_PATH + 1));
                 }

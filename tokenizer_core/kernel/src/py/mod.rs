@@ -15,6 +15,7 @@ mod pipeline;
 mod raise;
 mod rendering;
 mod responder;
+mod responses;
 mod sampling;
 mod shards;
 mod template;
@@ -26,6 +27,7 @@ mod vocabulary;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use self::raise::Raise;
 use crate::regex;
 
 /// See `_kernel.pyi`.
@@ -33,7 +35,14 @@ use crate::regex;
 fn portable_pattern(pattern: &Bound<'_, PyString>) -> PyResult<String> {
     let py = pattern.py();
     let text = text::kept(pattern, None)?;
-    raise::run(py, text.len(), || regex::from_tiktoken(text)).map_err(|error| raise::exception(py, &error, None))
+    raise::run(py, text.len(), || regex::from_tiktoken(text)).raise(py)
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
+fn canonical_stage(py: Python<'_>, part: &str, stage: &str) -> PyResult<String> {
+    raise::run(py, stage.len(), || crate::config::canonical(part, stage))
+        .map_err(|error| raise::exception(py, &error, None))
 }
 
 /// See `_kernel.pyi`.
@@ -63,11 +72,14 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::PyStreamDecoder>()?;
     module.add_class::<template::PyTemplate>()?;
     module.add_class::<rendering::PyRendering>()?;
+    module.add_class::<responses::PyResponseTemplate>()?;
+    module.add_class::<responses::PyResponseParser>()?;
     module.add_class::<shards::PyDocumentEncoder>()?;
     module.add_class::<counting::PyCounter>()?;
     module.add_class::<counting::PyPieceCounts>()?;
     module.add_class::<counting::PyReduced>()?;
     module.add_function(wrap_pyfunction!(block_hashes::block_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(block_hashes::prefix_hash, module)?)?;
     module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
     module.add_function(wrap_pyfunction!(counting::merge_sections, module)?)?;
@@ -81,6 +93,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MEDIA", PyTuple::new(module.py(), crate::template::plain::MEDIA)?)?;
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(canonical_stage, module)?)?;
     module.add_function(wrap_pyfunction!(core_count, module)?)?;
     Ok(())
 }

@@ -6,8 +6,9 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PyString};
 
+use super::arguments::choice;
 use super::array::{self, Array};
-use super::raise::{exception, invalid_option, run, run_on};
+use super::raise::{Raise, exception, invalid_option, run, run_on};
 use super::rendering::PyRendering;
 use super::text::{self, utf8};
 use super::{arguments, chat, decode, sampling, vocabulary::PyVocabulary};
@@ -25,30 +26,17 @@ use crate::scratch::CACHE_BYTES;
 pub struct PyPipeline(pub(super) Arc<Pipeline>);
 
 pub(super) fn options(py: Python<'_>, special_tokens: &str, add_special_tokens: bool) -> PyResult<EncodeOptions> {
-    let policy = match special_tokens {
-        "reject" => SpecialPolicy::Reject,
-        "text" => SpecialPolicy::Text,
-        "parse" => SpecialPolicy::Parse,
-        "ordinary" => SpecialPolicy::Ordinary,
-        other => {
-            let other = arguments::beginning(other);
-            let message = format!("special_tokens is \"reject\", \"text\", \"parse\" or \"ordinary\", not {other:?}");
-            return Err(invalid_option(py, message, "special_tokens"));
-        }
-    };
-    Ok(EncodeOptions { policy, add_special_tokens })
+    let policies = [
+        ("reject", SpecialPolicy::Reject),
+        ("text", SpecialPolicy::Text),
+        ("parse", SpecialPolicy::Parse),
+        ("ordinary", SpecialPolicy::Ordinary),
+    ];
+    Ok(EncodeOptions { policy: choice(py, "special_tokens", special_tokens, &policies)?, add_special_tokens })
 }
 
 fn unit(py: Python<'_>, unit: &str) -> PyResult<Unit> {
-    match unit {
-        "byte" => Ok(Unit::Byte),
-        "char" => Ok(Unit::Char),
-        "utf16" => Ok(Unit::Utf16),
-        other => {
-            let other = arguments::beginning(other);
-            Err(invalid_option(py, format!("unit is \"byte\", \"char\" or \"utf16\", not {other:?}"), "unit"))
-        }
-    }
+    choice(py, "unit", unit, &[("byte", Unit::Byte), ("char", Unit::Char), ("utf16", Unit::Utf16)])
 }
 
 #[pymethods]
@@ -65,7 +53,7 @@ impl PyPipeline {
         let vocabulary = Arc::clone(&vocabulary.0);
         let level = arguments::level(py)?;
         let build = || Pipeline::on_level(vocabulary, &Config::from_json(config)?, cache_bytes, level);
-        let pipeline = run(py, usize::MAX, build).map_err(|error| exception(py, &error, None))?;
+        let pipeline = run(py, usize::MAX, build).raise(py)?;
         array::prepare(py)?;
         Ok(Self(Arc::new(pipeline.with_expression_steps(expression_steps))))
     }
@@ -133,7 +121,7 @@ impl PyPipeline {
             self.0.encode(text, options, &mut offsets)?;
             Ok((offsets.ids, offsets.spans))
         })
-        .map_err(|error| exception(py, &error, Some(text)))?;
+        .raise_in(py, text)?;
         Ok((array::of_ids(py, ids), array::of_spans(py, spans)?))
     }
 
@@ -185,15 +173,14 @@ impl PyPipeline {
         let options = options(py, special_tokens, add_special_tokens)?;
         let count = sampling::whole(n, "n", "a whole number")?;
         let text = &utf8(text, self.0.level())?;
-        let found = run_on(py, &self.0, usize::MAX, || self.0.nbest(text, options, count))
-            .map_err(|error| exception(py, &error, Some(text)))?;
+        let found = run_on(py, &self.0, usize::MAX, || self.0.nbest(text, options, count)).raise_in(py, text)?;
         Ok(found.into_iter().map(|each| (array::of_ids(py, each.ids), each.score)).collect())
     }
 
     fn pieces(&self, #[pyo3(from_py_with = arguments::text)] text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
         let py = text.py();
         let text = &utf8(text, self.0.level())?;
-        run_on(py, &self.0, text.len(), || self.0.pieces(text)).map_err(|error| exception(py, &error, Some(text)))
+        run_on(py, &self.0, text.len(), || self.0.pieces(text)).raise_in(py, text)
     }
 
     #[pyo3(signature = (skip_special_tokens=false))]
@@ -238,7 +225,7 @@ impl PyStreamDecoder {
 
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let finished = self.state.lock().unwrap_or_else(PoisonError::into_inner).finish(self.pipeline.decoder());
-        finished.map_err(|error| exception(py, &error, None))
+        finished.raise(py)
     }
 
     #[getter]

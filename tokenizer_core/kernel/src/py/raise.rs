@@ -18,6 +18,25 @@ pub fn run<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T
     if size < SMALL { guarded() } else { py.detach(guarded) }
 }
 
+/// A result of the kernel for Python.
+pub trait Raise<T> {
+    /// Raise the exception for an error.
+    fn raise(self, py: Python<'_>) -> PyResult<T>;
+
+    /// The same, with places in characters of the text that was given.
+    fn raise_in(self, py: Python<'_>, text: &str) -> PyResult<T>;
+}
+
+impl<T> Raise<T> for Result<T> {
+    fn raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error, None))
+    }
+
+    fn raise_in(self, py: Python<'_>, text: &str) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error, Some(text)))
+    }
+}
+
 /// The exception for `error`; `text` is what its byte range points into.
 pub fn exception(py: Python<'_>, error: &Error, text: Option<&str>) -> PyErr {
     build(py, error, text).unwrap_or_else(|failure| failure)

@@ -7,7 +7,8 @@ use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::raise::{exception, invalid_option, run};
+use super::arguments::choice;
+use super::raise::{Raise, run};
 use crate::output::unit_index::UnitIndex;
 use crate::template::{Rendering, TrainedReasoning, trained};
 
@@ -70,15 +71,9 @@ impl PyRendering {
         reasoning: &str,
         again: Py<PyAny>,
     ) -> PyResult<Vec<(usize, usize)>> {
-        let reasoning = match reasoning {
-            "all" => TrainedReasoning::All,
-            "written" => TrainedReasoning::Written,
-            "none" => TrainedReasoning::None,
-            other => {
-                let message = format!("reasoning is \"all\", \"written\" or \"none\", not {other:?}");
-                return Err(invalid_option(py, message, "reasoning"));
-            }
-        };
+        let choices =
+            [("all", TrainedReasoning::All), ("written", TrainedReasoning::Written), ("none", TrainedReasoning::None)];
+        let reasoning = choice(py, "reasoning", reasoning, &choices)?;
         let special: Vec<_> = special.as_array().outer_iter().map(|span| (span[0], span[1])).collect();
         let work = || {
             let places = self.places();
@@ -92,7 +87,7 @@ impl PyRendering {
             Ok(trained(&self.0, &special, messages.as_deref(), reasoning, &mut again)
                 .map(|ranges| ranges.iter().map(|range| places.characters(range)).collect()))
         };
-        run(py, self.0.text.len(), work).map_err(|error| exception(py, &error, None))?
+        run(py, self.0.text.len(), work).raise(py)?
     }
 
     /// See `_kernel.pyi`.
@@ -156,8 +151,8 @@ impl PyRendering {
 }
 
 impl PyRendering {
-    fn places(&self) -> Places<'_> {
-        Places { text: &self.0.text, index: UnitIndex::new(self.0.text.as_bytes(), false) }
+    fn places(&self) -> UnitPlaces<'_> {
+        UnitPlaces { text: &self.0.text, index: UnitIndex::new(self.0.text.as_bytes(), false) }
     }
 
     /// The bytes that a caller wrote, in order and disjoint.
@@ -167,12 +162,12 @@ impl PyRendering {
 }
 
 /// The places of a text in bytes and in characters.
-struct Places<'t> {
+struct UnitPlaces<'t> {
     text: &'t str,
     index: UnitIndex<'t>,
 }
 
-impl Places<'_> {
+impl UnitPlaces<'_> {
     fn characters(&self, bytes: &Range<usize>) -> (usize, usize) {
         (self.index.around(bytes.start)[0] as usize, self.index.around(bytes.end)[0] as usize)
     }

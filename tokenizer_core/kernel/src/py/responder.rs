@@ -7,8 +7,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use super::arguments::choice;
 use super::codec::PyCodec;
-use super::raise::{exception, invalid_option, run, run_on};
+use super::raise::{exception, run, run_on};
 use crate::encode::Pipeline;
 use crate::error::{Code, Error, Result};
 use crate::requests::{Answer, IdsLimits, IdsRequest, Route, TextRequest};
@@ -54,15 +55,8 @@ impl PyResponder {
         threads: usize,
     ) -> PyResult<Outcome> {
         let (py, body) = (body.py(), body.as_bytes());
-        let route = match route {
-            "encode" => Route::Encode,
-            "count" => Route::Count,
-            "offsets" => Route::Offsets,
-            other => {
-                let message = format!("route is \"encode\", \"count\" or \"offsets\", not {other:?}");
-                return Err(invalid_option(py, message, "route"));
-            }
-        };
+        let routes = [("encode", Route::Encode), ("count", Route::Count), ("offsets", Route::Offsets)];
+        let route = choice(py, "route", route, &routes)?;
         Ok(outcome(run_on(py, &self.pipeline, body.len(), || {
             let Some(request) = TextRequest::read(body, route, max_items) else { return Ok(Outcome::Unhandled) };
             if let Some(other) = other_tokenizer(request.tokenizer(), reference) {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::arguments;
-use super::raise::{exception, invalid_option};
+use super::raise::{Raise, invalid_option};
 use crate::encode::sampled::Seeded;
 use crate::model::sampling::Sampling;
 
@@ -23,7 +23,7 @@ fn read_given(py: Python<'_>, [dropout, alpha, nbest, seed]: Options<'_, '_>) ->
     let alpha = alpha.map(|value| number(value, "alpha")).transpose()?;
     let nbest = nbest.map(|value| whole(value, "nbest", "a whole number")).transpose()?;
     let seed = seed.map(|value| whole(value, "seed", "a whole number from 0 to 2 ** 64 - 1")).transpose()?;
-    let sampling = Sampling::new(dropout, alpha, nbest).map_err(|error| exception(py, &error, None))?;
+    let sampling = Sampling::new(dropout, alpha, nbest).raise(py)?;
     match (sampling, seed) {
         (Some(sampling), Some(seed)) => Ok(Some(Seeded { sampling, seed })),
         (Some(_), None) => Err(invalid_option(

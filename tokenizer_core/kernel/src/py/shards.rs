@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySequence, PyString};
+use pyo3::types::{PyBytes, PySequence};
 
 use super::codec::PyCodec;
 use super::pipeline::options;
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, invalid_option, run};
 use super::{arguments, text};
 use crate::error::Result;
 use crate::shards::encoder::{DocumentEncoder, EndOfText};
@@ -17,7 +17,7 @@ use crate::train::jsonl::Lines;
 use crate::train::skipped::{OnError, Skipped};
 
 /// The bytes of ids, the lengths of documents, the number of those left out, and the first of these with reasons.
-type Encoded<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<i64>>, u64, Vec<(u64, String)>);
+type EncodedShard<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<i64>>, u64, Vec<(u64, String)>);
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "DocumentEncoder", module = "tokenizer_core._kernel", frozen)]
@@ -64,21 +64,14 @@ impl PyDocumentEncoder {
         field: &str,
         first_line: u64,
         first_byte: u64,
-    ) -> PyResult<Encoded<'py>> {
+    ) -> PyResult<EncodedShard<'py>> {
         let lines = Lines { bytes: data, first_line, first_byte, field };
         let encoded = run(py, usize::MAX, || self.0.encode_lines(lines));
         given(py, encoded)
     }
 
-    fn encode_texts<'py>(&self, py: Python<'py>, texts: &Bound<'py, PySequence>) -> PyResult<Encoded<'py>> {
-        let rows = texts.to_list()?;
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|text| {
-                let message = format!("a document is a string, not {}", arguments::type_name(&text));
-                text.cast_into::<PyString>().map_err(|_| invalid_option(py, message, "texts"))
-            })
-            .collect::<PyResult<_>>()?;
+    fn encode_texts<'py>(&self, py: Python<'py>, texts: &Bound<'py, PySequence>) -> PyResult<EncodedShard<'py>> {
+        let rows = text::documents(texts, "texts")?;
         let texts = text::all(&rows, self.0.pipeline.level())?;
         let texts = texts.rows();
         let encoded = run(py, usize::MAX, || self.0.encode_texts(&texts));
@@ -86,8 +79,8 @@ impl PyDocumentEncoder {
     }
 }
 
-fn given(py: Python<'_>, encoded: Result<(Documents, Skipped)>) -> PyResult<Encoded<'_>> {
-    let (documents, skipped) = encoded.map_err(|error| exception(py, &error, None))?;
+fn given(py: Python<'_>, encoded: Result<(Documents, Skipped)>) -> PyResult<EncodedShard<'_>> {
+    let (documents, skipped) = encoded.raise(py)?;
     let first = skipped.first.into_iter().map(|(_, number, reason)| (number, reason)).collect();
     let bytes = PyBytes::new(py, &documents.bytes);
     Ok((bytes, PyArray1::from_vec(py, documents.lengths), skipped.lines, first))

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::raise::{exception, invalid_option, run};
+use super::arguments::choice;
+use super::raise::{Raise, invalid_option, run};
 use super::rendering::PyRendering;
 use crate::error::{Code, Error};
 use crate::template::{Before, Chat, Clock, ContentFormat, Failure, Kind, MessageForm, Sent, Template};
@@ -35,7 +36,7 @@ impl PyTemplate {
     #[new]
     fn new(py: Python<'_>, source: &str) -> PyResult<Self> {
         let compile = || Template::compile(source).map_err(|failure| error(*failure, true));
-        run(py, usize::MAX, compile).map(Self).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, compile).map(Self).raise(py)
     }
 
     #[getter]
@@ -119,35 +120,29 @@ impl PyTemplate {
             Err(failure) => Err(error(*failure, false)),
         };
         // A small chat may take as long as a large one, if its template is a bomb.
-        run(py, usize::MAX, render).map_err(|error| exception(py, &error, None))
+        run(py, usize::MAX, render).raise(py)
     }
 }
 
 /// The form of content of a name.
 pub fn content_format_of(py: Python<'_>, name: &str) -> PyResult<ContentFormat> {
-    match name {
-        "sent" => Ok(ContentFormat::Sent),
-        "auto" => Ok(ContentFormat::Auto),
-        "string" => Ok(ContentFormat::String),
-        "parts" => Ok(ContentFormat::Parts),
-        other => {
-            let message = format!("content_format is \"sent\", \"auto\", \"string\" or \"parts\", not {other:?}");
-            Err(invalid_option(py, message, "content_format"))
-        }
-    }
+    let formats = [
+        ("sent", ContentFormat::Sent),
+        ("auto", ContentFormat::Auto),
+        ("string", ContentFormat::String),
+        ("parts", ContentFormat::Parts),
+    ];
+    choice(py, "content_format", name, &formats)
 }
 
 fn form_of(py: Python<'_>, name: &str) -> PyResult<MessageForm> {
-    match name {
-        "sent" => Ok(MessageForm::Sent),
-        "tokenize" => Ok(MessageForm::Tokenize),
-        "render" => Ok(MessageForm::Render),
-        "responses" => Ok(MessageForm::Responses),
-        other => {
-            let message = format!("form is \"sent\", \"tokenize\", \"render\" or \"responses\", not {other:?}");
-            Err(invalid_option(py, message, "form"))
-        }
-    }
+    let forms = [
+        ("sent", MessageForm::Sent),
+        ("tokenize", MessageForm::Tokenize),
+        ("render", MessageForm::Render),
+        ("responses", MessageForm::Responses),
+    ];
+    choice(py, "form", name, &forms)
 }
 
 fn not_utf8(py: Python<'_>) -> PyErr {

@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use once_cell::race::OnceBox;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PySequence, PyString};
 
+use super::arguments::type_name;
+use super::raise::invalid_option;
 use crate::simd::level::SimdLevel;
 use crate::simd::prefetch::{CACHE_LINE, prefetch_bytes};
 use crate::unicode::from_utf32::Utf8;
@@ -93,6 +95,15 @@ pub fn all<'a>(texts: &'a [Bound<'_, PyString>], level: SimdLevel) -> PyResult<T
     };
     let rows = texts.iter().enumerate().map(row).collect::<PyResult<_>>()?;
     Ok(Texts { made, rows })
+}
+
+/// The documents of a sequence, each of which is a string.
+pub fn documents<'py>(texts: &Bound<'py, PySequence>, field: &str) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let text = |text: Bound<'py, PyAny>| {
+        let message = format!("a document is a string, not {}", type_name(&text));
+        text.cast_into().map_err(|_| invalid_option(texts.py(), message, field))
+    };
+    texts.to_list()?.iter().map(text).collect()
 }
 
 /// Tell whether it is long enough, and not ASCII.

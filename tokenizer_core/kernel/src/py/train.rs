@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::arguments::choice;
 use super::counting::PyPieceCounts;
-use super::raise::{exception, invalid_option, run};
+use super::raise::{Raise, exception, invalid_option, run};
 use super::vocabulary::PyVocabulary;
 use crate::byte_level::text_to_bytes;
 use crate::error::{Code, Error, Result};
@@ -24,7 +25,7 @@ pub(super) fn report(
     callback: Option<&Py<PyAny>>,
     raised: &mut Option<PyErr>,
 ) -> Result<()> {
-    let new: Merges = progress.merges.get(*told..).unwrap_or_default().iter().map(merge).collect();
+    let new: MergeRows = progress.merges.get(*told..).unwrap_or_default().iter().map(merge).collect();
     *told = progress.merges.len();
     Python::attach(|py| {
         py.check_signals()?;
@@ -52,7 +53,7 @@ pub(super) fn borders_of(py: Python<'_>, names: &[String]) -> PyResult<Borders> 
     Ok(borders)
 }
 
-type Merges = Vec<(u32, u32, u32, u64)>;
+type MergeRows = Vec<(u32, u32, u32, u64)>;
 
 /// See `_kernel.pyi`.
 #[pyfunction]
@@ -81,10 +82,10 @@ pub fn learn_merges<'py>(
     character_coverage: Option<f64>,
     required_characters: String,
     borders: Vec<String>,
-    known: Merges,
+    known: MergeRows,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, Merges)> {
-    let tie_break = TieBreak::from_name(tie_break).map_err(|error| exception(py, &error, None))?;
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, MergeRows)> {
+    let tie_break = TieBreak::from_name(tie_break).raise(py)?;
     let alphabet = match (level, vocabulary) {
         ("bytes", None) => Alphabet::Bytes,
         ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
@@ -109,14 +110,7 @@ pub fn learn_merges<'py>(
             return Err(invalid_option(py, message, "level"));
         }
     };
-    let score = match score {
-        "count" => Score::Count,
-        "likelihood" => Score::Likelihood,
-        other => {
-            let message = format!("score is \"count\" or \"likelihood\", not {other:?}");
-            return Err(invalid_option(py, message, "score"));
-        }
-    };
+    let score = choice(py, "score", score, &[("count", Score::Count), ("likelihood", Score::Likelihood)])?;
     // The entry of a token of bytes in tokenizer.json must not be that of a special token either.
     let is_spelled = level == "bytes";
     let entries = forbidden.iter().filter(|_| is_spelled).filter_map(|literal| text_to_bytes(literal));

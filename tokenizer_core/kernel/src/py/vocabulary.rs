@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::raise::{exception, run};
+use super::raise::{Raise, run};
 use crate::error::Result;
 use crate::formats;
 use crate::vocabulary::{Merge, Spelling, Vocabulary};
@@ -17,7 +17,7 @@ use crate::vocabulary::{Merge, Spelling, Vocabulary};
 pub struct PyVocabulary(pub Arc<Vocabulary>);
 
 fn load<T: Send>(py: Python<'_>, size: usize, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    run(py, size, work).map_err(|error| exception(py, &error, None))
+    run(py, size, work).raise(py)
 }
 
 fn wrap(vocabulary: Vocabulary) -> PyVocabulary {

@@ -162,6 +162,12 @@ impl FirstSet {
         if self.empty { Self { empty: other.empty, ..self.or(other) } } else { self }
     }
 
+    /// The one byte that every match begins with.
+    pub(super) fn byte(&self) -> Option<u8> {
+        let is_one = !self.empty && !self.wide && self.ascii.count_ones() == 1;
+        is_one.then_some(self.ascii.trailing_zeros() as u8)
+    }
+
     /// Tell whether a match may begin at `at`.
     #[inline]
     pub(super) fn admits(&self, text: &[u8], at: usize) -> bool {

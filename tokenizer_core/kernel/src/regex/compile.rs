@@ -20,13 +20,14 @@ pub(super) const UNSET: usize = usize::MAX;
 
 type Compiled = Result<(), String>;
 
-/// Compile a tree; `captures` says whether some part of it is a back reference.
+/// Compile a tree; `captures` says whether groups are asked for, as a back reference does.
 pub(super) fn compile(tree: &Expr, captures: bool) -> Result<Program, String> {
     let mut compiler = Compiler { captures, ..Compiler::default() };
     compiler.expression(tree)?;
     compiler.emit(Instruction::Match)?;
     let first = compiler.first_set(tree)?;
-    Ok(Program { instructions: compiler.instructions, sets: compiler.sets, slots: compiler.slots, first })
+    let Compiler { instructions, sets, slots, groups, .. } = compiler;
+    Ok(Program { instructions, sets, slots, groups, first })
 }
 
 #[derive(Default)]

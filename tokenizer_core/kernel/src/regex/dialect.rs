@@ -105,7 +105,7 @@ fn is_optional_count(rest: &str) -> bool {
 }
 
 /// The flags of a group such as `(?i)` or `(?m-i:a)`.
-fn flags(rest: &str) -> Option<&str> {
+pub(super) fn flags(rest: &str) -> Option<&str> {
     let flags = rest.strip_prefix("(?")?;
     let end = flags.find(|flag: char| flag != '-' && !flag.is_ascii_alphabetic())?;
     flags[end..].starts_with([')', ':']).then(|| &flags[..end]).filter(|flags| !flags.is_empty())

@@ -18,12 +18,30 @@ const CLEARED: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSteps;
 
+/// The reason why the machine stops before it knows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    OutOfSteps,
+    /// What comes behind the text decides; `StepBudget` holds where to go on. Only where more text may come.
+    NeedsMore,
+}
+
+impl From<OutOfSteps> for Stop {
+    fn from(_: OutOfSteps) -> Self {
+        Self::OutOfSteps
+    }
+}
+
 /// The steps that one text may still take, over all its stretches and all expressions, and the machine's memory.
 #[derive(Debug)]
 pub struct StepBudget {
     left: u64,
     stack: Vec<Branch>,
     slots: Vec<usize>,
+    /// Where a machine goes on that stopped at the end of the text; `None` to backtrack.
+    paused: Option<(Pc, usize)>,
+    /// The end, the count and the least end of the run of a set that reached the end of the text.
+    run: Option<(usize, usize, usize)>,
 }
 
 impl Default for StepBudget {
@@ -35,7 +53,7 @@ impl Default for StepBudget {
 impl StepBudget {
     /// The budget of a text before its first search.
     pub(crate) fn of(steps: u64) -> Self {
-        Self { left: steps, stack: Vec::new(), slots: Vec::new() }
+        Self { left: steps, stack: Vec::new(), slots: Vec::new(), paused: None, run: None }
     }
 
     /// Add the steps that `length` more bytes allow, however often they are searched.
@@ -63,6 +81,11 @@ impl StepBudget {
     fn set(&mut self, slot: usize, value: usize) -> Result<(), OutOfSteps> {
         let before = std::mem::replace(&mut self.slots[slot], value);
         if self.stack.is_empty() { Ok(()) } else { self.push(Branch::Undo { slot, before }) }
+    }
+
+    /// The part of the text that the slots of a group hold.
+    pub(super) fn group(&self, (start, end): (usize, usize)) -> Option<(usize, usize)> {
+        Some((self.slots[start], self.slots[end])).filter(|(_, end)| *end != UNSET)
     }
 
     /// Drop the branches above `height`, but keep what restores slots.
@@ -112,38 +135,67 @@ enum Branch {
 }
 
 /// The end of the match of the program that begins at `start`, if there is one.
-pub(super) fn run(
+///
+/// With `MORE`, more text may come: the machine stops where the end of the text would decide, and [`resume`] goes on.
+pub(super) fn run<const MORE: bool>(
     program: &Program,
     text: &[u8],
     start: usize,
     steps: &mut StepBudget,
-) -> Result<Option<usize>, OutOfSteps> {
+) -> Result<Option<usize>, Stop> {
     steps.take(program.slots / CLEARED)?;
     steps.stack.clear();
     steps.slots.clear();
     steps.slots.resize(program.slots, UNSET);
-    let (mut pc, mut at) = (0, start);
+    (steps.paused, steps.run) = (Some((0, start)), None);
+    resume::<MORE>(program, text, steps)
+}
+
+/// Go on where the machine stopped, or begins.
+pub(super) fn resume<const MORE: bool>(
+    program: &Program,
+    text: &[u8],
+    steps: &mut StepBudget,
+) -> Result<Option<usize>, Stop> {
+    let mut next = steps.paused;
     loop {
-        steps.take(1)?;
-        let next = match &program.instructions[pc as usize] {
-            Instruction::Match => return Ok(Some(at)),
-            instruction => step(instruction, program, text, pc, at, steps)?,
-        };
-        match next {
-            Some(next) => (pc, at) = next,
-            None => match backtrack(program, text, steps)? {
-                Some(next) => (pc, at) = next,
+        let Some((pc, at)) = next else {
+            match backtrack::<MORE>(program, text, steps)? {
                 None => return Ok(None),
-            },
-        }
+                found => next = found,
+            }
+            continue;
+        };
+        steps.take(1)?;
+        next = match &program.instructions[pc as usize] {
+            Instruction::Match => return Ok(Some(at)),
+            instruction => step::<MORE>(instruction, program, text, pc, at, steps)?,
+        };
     }
 }
 
 /// The next instruction and position; `None` to backtrack.
-type Next = Result<Option<(Pc, usize)>, OutOfSteps>;
+type Next = Result<Option<(Pc, usize)>, Stop>;
+
+/// Stop at an instruction, to begin with it when more text is there.
+#[cold]
+fn pause(steps: &mut StepBudget, next: Option<(Pc, usize)>) -> Next {
+    steps.paused = next;
+    Err(Stop::NeedsMore)
+}
 
 #[inline(always)]
-fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: usize, steps: &mut StepBudget) -> Next {
+fn step<const MORE: bool>(
+    instruction: &Instruction,
+    program: &Program,
+    text: &[u8],
+    pc: Pc,
+    at: usize,
+    steps: &mut StepBudget,
+) -> Next {
+    if MORE && needs_more(instruction, text, at, steps) {
+        return pause(steps, Some((pc, at)));
+    }
     let go = |condition: bool| condition.then_some((pc + 1, at));
     Ok(match instruction {
         Instruction::Literal(literal) => {
@@ -152,7 +204,7 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
         }
         Instruction::Set(set) => one(&program.sets[*set], text, at).map(|end| (pc + 1, end)),
         Instruction::RepeatSet { set, least, most, greed } => {
-            return run_of_set(&program.sets[*set], (*least, *most, *greed), text, pc, at, steps);
+            return run_of_set::<MORE>(&program.sets[*set], (*least, *most, *greed), text, pc, at, steps);
         }
         Instruction::Split { first, other } => {
             if !first.admits(text, at) {
@@ -228,8 +280,28 @@ fn step(instruction: &Instruction, program: &Program, text: &[u8], pc: Pc, at: u
     })
 }
 
+/// Tell whether what an instruction does depends on bytes behind the text; runs of sets find out by themselves.
+fn needs_more(instruction: &Instruction, text: &[u8], at: usize, steps: &StepBudget) -> bool {
+    let begins = |wanted: &[u8]| {
+        let rest = &text[at..];
+        rest.len() < wanted.len() && wanted.starts_with(rest)
+    };
+    match instruction {
+        Instruction::Literal(literal) => begins(literal),
+        Instruction::Set(_) => at == text.len(),
+        Instruction::Split { first, .. } => at == text.len() && !first.empty,
+        Instruction::Check(Condition::TextStart) => false,
+        Instruction::Check(Condition::LastLineEnd) => text.len() - at < 2,
+        Instruction::Check(_) => at == text.len(),
+        Instruction::Backref { start, end } => {
+            steps.group((*start, *end)).is_some_and(|(start, end)| begins(&text[start..end]))
+        }
+        _ => false,
+    }
+}
+
 /// Backtrack to the next branch.
-fn backtrack(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
+fn backtrack<const MORE: bool>(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
     while let Some(branch) = steps.stack.pop() {
         match branch {
             Branch::Resume { pc, at } => return Ok(Some((pc, at))),
@@ -242,6 +314,10 @@ fn backtrack(program: &Program, text: &[u8], steps: &mut StepBudget) -> Next {
             }
             Branch::Longer { pc, at, more } => {
                 let Instruction::RepeatSet { set, .. } = &program.instructions[pc as usize] else { continue };
+                if MORE && at == text.len() {
+                    steps.push(branch)?;
+                    return pause(steps, None);
+                }
                 let Some(end) = one(&program.sets[*set], text, at) else { continue };
                 if more > 1 {
                     steps.push(Branch::Longer { pc, at: end, more: more - 1 })?;
@@ -278,7 +354,7 @@ pub(super) fn end_of_run(set: &CharSet, text: &[u8], mut at: usize) -> usize {
 }
 
 #[inline(always)]
-fn run_of_set(
+fn run_of_set<const MORE: bool>(
     set: &CharSet,
     (least, most, greed): (usize, usize, Greediness),
     text: &[u8],
@@ -287,7 +363,9 @@ fn run_of_set(
     steps: &mut StepBudget,
 ) -> Next {
     let enough = if greed == Greediness::Lazy { least } else { most };
-    let (mut end, mut count, mut least_end) = (at, 0, at);
+    let known = if MORE { steps.run.take() } else { None };
+    let (mut end, mut count, mut least_end) = known.unwrap_or((at, 0, at));
+    let before = count;
     while count < enough {
         let Some(next) = one(set, text, end) else { break };
         (end, count) = (next, count + 1);
@@ -295,7 +373,11 @@ fn run_of_set(
             least_end = end;
         }
     }
-    steps.take(count)?;
+    steps.take(count - before)?;
+    if MORE && count < enough && end == text.len() {
+        steps.run = Some((end, count, least_end));
+        return pause(steps, Some((pc, at)));
+    }
     if count < least {
         return Ok(None);
     }

@@ -14,6 +14,8 @@ mod extent;
 mod machine;
 mod portable;
 mod program;
+mod python;
+mod search;
 
 use fancy_regex::Expr;
 // The builder sets these for its own engine; the parser, which is public, takes them as bits.
@@ -23,6 +25,7 @@ pub(crate) use self::machine::OutOfSteps;
 pub use self::machine::{BASE_STEPS, StepBudget};
 pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
+pub(crate) use self::search::{Search, Sought};
 use crate::error::{Code, Error, Result};
 use crate::unicode::utf8::decode;
 
@@ -50,6 +53,10 @@ fn parse(pattern: &str, flags: u32) -> std::result::Result<(Expr, bool), String>
 #[derive(Debug)]
 pub(crate) struct Expression {
     program: Program,
+    /// The named groups, and the slots of each; only of an expression in Python's syntax.
+    groups: Vec<(String, (usize, usize))>,
+    /// Text that every match holds at its beginning or behind it.
+    required: Option<Box<[u8]>>,
 }
 
 impl Expression {
@@ -65,7 +72,7 @@ impl Expression {
         let translated = dialect::translate(pattern).map_err(refuse)?;
         let (tree, captures) = parse(&translated, FLAGS).map_err(|reason| refuse(&reason))?;
         let program = compile::compile(&tree, captures).map_err(|reason| refuse(&reason))?;
-        Ok(Self { program })
+        Ok(Self { program, groups: Vec::new(), required: None })
     }
 
     /// The leftmost match that begins at `from` or after.
@@ -83,7 +90,7 @@ impl Expression {
         while start <= bytes.len() {
             steps.take(1)?;
             if self.program.first.admits(bytes, start)
-                && let Some(end) = machine::run(&self.program, bytes, start, steps)?
+                && let Some(end) = machine::run::<false>(&self.program, bytes, start, steps).map_err(|_| OutOfSteps)?
             {
                 return Ok(Some((start, end)));
             }

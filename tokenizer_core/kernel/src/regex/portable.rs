@@ -11,7 +11,7 @@ use super::{MAX_LENGTH, dialect, parse, refusal};
 use crate::error::Result;
 
 /// The characters of `\w` in tiktoken's engine, written so that both engines read them alike.
-const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]";
+pub(super) const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]";
 
 /// Write `pattern` as Oniguruma reads it; one that both read alike stays as it is.
 ///

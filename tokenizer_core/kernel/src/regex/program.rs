@@ -90,5 +90,7 @@ pub(super) struct Program {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sets: Vec<CharSet>,
     pub(super) slots: usize,
+    /// The two slots of each group, from group 1 on, if groups are captured.
+    pub(super) groups: Vec<(usize, usize)>,
     pub(super) first: FirstSet,
 }

@@ -2,12 +2,13 @@
 
 use super::Answer;
 use super::answer::write_field;
+use super::since::Since;
 use super::text::{ReturnField, read_fields};
 use super::vllm_variables::VllmVariables;
 use crate::capacity::for_ids;
 use crate::encode::Pipeline;
 use crate::json::numbers::{write_ids, write_number};
-use crate::json::scan::{Scanner, Seen};
+use crate::json::scan::Scanner;
 use crate::output::count::Count;
 use crate::segment_cache::{Owner, SegmentCache};
 use crate::template::plain::{Plain, is_empty, not_plain};
@@ -22,7 +23,8 @@ pub enum ChatRoute {
     Count,
     /// The answer of vLLM to `/tokenize`.
     Tokenize,
-    /// The list of ids alone: the caller writes the rest of the answer, from the rest of the request.
+    /// The list of ids, or null and what comes behind those that the caller has: the service writes the rest of the
+    /// answer, from the rest of the request.
     Render,
 }
 
@@ -35,6 +37,8 @@ pub struct ChatRequest<'a> {
     /// True if the literal of a special token in the caller's text is the token.
     parses: bool,
     fields: Vec<ReturnField>,
+    /// The ids that the caller has.
+    since: Option<Since>,
     variables: VllmVariables<'a>,
     /// Members that are not read here, each with a comma behind it.
     rest: String,
@@ -112,110 +116,88 @@ impl<'a> ChatRequest<'a> {
             },
             tokenizer: None,
             parses: options.parses,
-            fields: vec![ReturnField::Ids, ReturnField::Count],
+            fields: Vec::new(),
+            since: None,
             variables: VllmVariables::default(),
             rest: String::new(),
             salt: "",
         };
-        let mut seen = Seen::default();
-        scanner.object(|scanner, key| {
-            let number = match key {
-                "messages" => {
-                    let messages = scanner.skip()?;
-                    request.chat.messages = messages.json;
-                    (messages.items <= options.max_items).then_some(0)?
+        scanner.fields(|scanner, key| match key {
+            "messages" => {
+                let messages = scanner.skip()?;
+                request.chat.messages = messages.json;
+                (messages.items <= options.max_items).then_some(())
+            }
+            "tools" => {
+                request.chat.tools = scanner.skip_or_null()?;
+                if route == ChatRoute::Render && request.chat.tools.is_some() {
+                    // Some of the members that are kept go with tools, whatever these are.
+                    request.keep(key, "[{}]");
                 }
-                "tools" => {
-                    request.chat.tools = scanner.skip_or_null()?;
-                    if route == ChatRoute::Render && request.chat.tools.is_some() {
-                        // Some of the members that are kept go with tools, whatever these are.
-                        request.keep(key, "[{}]");
-                    }
-                    1
-                }
-                _ if is_vllm => request.read_of_vllm(scanner, key)?,
-                _ => request.read_native(scanner, key)?,
-            };
-            // Of members that nobody reads here any may come twice.
-            if number == UNREAD { Some(()) } else { seen.once(number) }
+                Some(())
+            }
+            _ if is_vllm => request.read_of_vllm(scanner, key),
+            _ => request.read_native(scanner, key),
         })?;
         scanner.end()?;
+        if request.fields.is_empty() {
+            let plain: &[ReturnField] = &[ReturnField::Ids, ReturnField::Count];
+            request.fields = plain[usize::from(request.since.is_some())..].to_vec();
+        }
         (!request.chat.messages.is_empty()).then_some(request)
     }
 
-    /// Read a member of a native request; the number of its key.
-    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+    /// Read a member of a native request.
+    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<()> {
         let chat = &mut self.chat;
         match key {
-            "add_generation_prompt" => {
-                chat.add_generation_prompt = scanner.boolean()?;
-                Some(2)
-            }
-            "continue_final_message" => (!scanner.boolean()?).then_some(3),
-            "tokenizer" => {
-                self.tokenizer = scanner.plain_string_or_null()?;
-                Some(4)
-            }
-            "template_args" => {
-                chat.arguments = scanner.skip_or_null()?;
-                Some(5)
-            }
-            "add_special_tokens" => (!scanner.boolean()?).then_some(6),
+            "add_generation_prompt" => chat.add_generation_prompt = scanner.boolean()?,
+            "continue_final_message" | "add_special_tokens" => (!scanner.boolean()?).then_some(())?,
+            "tokenizer" => self.tokenizer = scanner.plain_string_or_null()?,
+            "template_args" => chat.arguments = scanner.skip_or_null()?,
             "special_tokens" => {
                 self.parses = false;
-                (scanner.plain_string()? == "text").then_some(7)
+                (scanner.plain_string()? == "text").then_some(())?;
             }
-            "unused" => (scanner.plain_string()? == "refuse").then_some(8),
-            "documents" => {
-                chat.documents = scanner.skip_or_null()?;
-                Some(9)
-            }
-            "return" if self.route == ChatRoute::Encode => {
-                self.fields = read_fields(scanner)?;
-                Some(10)
-            }
-            _ => None,
+            "unused" => (scanner.plain_string()? == "refuse").then_some(())?,
+            "documents" => chat.documents = scanner.skip_or_null()?,
+            "return" if self.route == ChatRoute::Encode => self.fields = read_fields(scanner)?,
+            "since" if self.route == ChatRoute::Encode => self.since = Some(Since::read(scanner.skip()?.json)?),
+            _ => return None,
         }
+        Some(())
     }
 
-    /// Read a member of a request as vLLM has it; the number of its key.
-    fn read_of_vllm(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<u32> {
+    /// Read a member of a request as vLLM has it.
+    fn read_of_vllm(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<()> {
         let renders = self.route == ChatRoute::Render;
         match key {
             "add_generation_prompt" => {
                 self.chat.add_generation_prompt = scanner.boolean_or_null()?.unwrap_or(true);
-                Some(2)
             }
-            "continue_final_message" if renders => (scanner.boolean_or_null()? != Some(true)).then_some(3),
-            "continue_final_message" => (!scanner.boolean()?).then_some(3),
+            "continue_final_message" if !renders => (!scanner.boolean()?).then_some(())?,
+            "continue_final_message" | "add_special_tokens" => not_true(scanner)?,
+            "return_token_strs" if !renders => not_true(scanner)?,
             "model" => {
                 self.tokenizer = scanner.plain_string_or_null()?;
                 if let Some(model) = self.tokenizer {
                     self.keep("model", &format!("\"{model}\""));
                 }
-                Some(4)
             }
-            "chat_template_kwargs" => {
-                self.variables.sent = scanner.skip_or_null()?;
-                Some(5)
-            }
-            "add_special_tokens" => (scanner.boolean_or_null()? != Some(true)).then_some(6),
-            "return_token_strs" if !renders => (scanner.boolean_or_null()? != Some(true)).then_some(7),
-            "reasoning_effort" if renders => {
-                self.variables.effort = scanner.plain_string_or_null()?;
-                Some(8)
-            }
-            "documents" if renders => None,
+            "chat_template_kwargs" => self.variables.sent = scanner.skip_or_null()?,
+            "reasoning_effort" if renders => self.variables.effort = scanner.plain_string_or_null()?,
+            "documents" if renders => return None,
+            "since" if renders => self.since = Some(Since::read(scanner.skip()?.json)?),
             _ if renders => {
                 let value = scanner.skip_any()?;
                 if key == "cache_salt" {
                     self.salt = value;
                 }
                 self.keep(key, value);
-                Some(UNREAD)
             }
-            _ => None,
+            _ => return None,
         }
+        Some(())
     }
 
     fn keep(&mut self, key: &str, value: &str) {
@@ -269,11 +251,12 @@ impl<'a> ChatRequest<'a> {
     }
 
     fn written(self, plain: &Plain, pipeline: &Pipeline, head: &[u8], options: &ChatOptions<'_>) -> Option<Answer> {
-        let Self { route, parses, fields, rest, salt, .. } = self;
+        let Self { route, parses, fields, since, rest, salt, .. } = self;
         let caller = (!parses).then_some(plain.caller.as_slice());
         let segments = options.segments.map(|segments| segments.of(Owner::new(options.key, salt)));
         let mut json = head.to_vec();
-        if route == ChatRoute::Count || (route == ChatRoute::Encode && fields == [ReturnField::Count]) {
+        let is_count = route == ChatRoute::Encode && fields == [ReturnField::Count] && since.is_none();
+        if route == ChatRoute::Count || is_count {
             let mut count = Count::default();
             pipeline.encode_rendered(&plain.text, caller, segments, &mut count).ok()?;
             write_field("count", &mut json, |json| write_number(count.0, json));
@@ -285,7 +268,13 @@ impl<'a> ChatRequest<'a> {
         match route {
             ChatRoute::Render => {
                 json.clear();
-                write_ids(&ids, &mut json);
+                match since {
+                    None => write_ids(&ids, &mut json),
+                    Some(since) => {
+                        json.extend_from_slice(b"null,");
+                        since.write(&ids, &mut json);
+                    }
+                }
             }
             ChatRoute::Tokenize => {
                 json.clear();
@@ -305,7 +294,10 @@ impl<'a> ChatRequest<'a> {
                     }
                     json.push(b',');
                 }
-                json.pop();
+                match since {
+                    Some(since) => since.write(&ids, &mut json),
+                    None => drop(json.pop()),
+                }
                 json.push(b'}');
             }
         }
@@ -313,5 +305,7 @@ impl<'a> ChatRequest<'a> {
     }
 }
 
-/// The number of a key that is not read here.
-const UNREAD: u32 = u32::MAX;
+/// Take `false` or `null`.
+fn not_true(scanner: &mut Scanner<'_>) -> Option<()> {
+    (scanner.boolean_or_null()? != Some(true)).then_some(())
+}

@@ -2,10 +2,10 @@
 
 use super::Answer;
 use super::answer::write_rows;
-use crate::decode::Decoder;
+use crate::decode::{Decoder, SequenceIds};
 use crate::encode::Pipeline;
 use crate::error::Result;
-use crate::json::scan::{Scanner, Seen};
+use crate::json::scan::Scanner;
 use crate::json::string::write_string;
 
 /// The most that a request may hold.
@@ -35,25 +35,16 @@ impl<'a> IdsRequest<'a> {
     /// Read a body; `None` if the service has to handle it.
     pub fn read(body: &'a [u8], limits: IdsLimits) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
-        let mut seen = Seen::default();
         let mut request =
             Self { tokenizer: None, listed: false, ids: Vec::new(), ends: Vec::new(), skip_special_tokens: false };
-        scanner.object(|scanner, key| match key {
-            "ids" => {
-                seen.once(0)?;
-                request.read_ids(scanner, limits)
+        scanner.fields(|scanner, key| {
+            match key {
+                "ids" => request.read_ids(scanner, limits)?,
+                "tokenizer" => request.tokenizer = scanner.plain_string_or_null()?,
+                "skip_special_tokens" => request.skip_special_tokens = scanner.boolean()?,
+                _ => return None,
             }
-            "tokenizer" => {
-                seen.once(1)?;
-                request.tokenizer = scanner.plain_string_or_null()?;
-                Some(())
-            }
-            "skip_special_tokens" => {
-                seen.once(2)?;
-                request.skip_special_tokens = scanner.boolean()?;
-                Some(())
-            }
-            _ => None,
+            Some(())
         })?;
         scanner.end()?;
         let cost = request.ids.len() + 10 * request.ends.len();
@@ -94,8 +85,9 @@ impl<'a> IdsRequest<'a> {
         let mut start = 0;
         let mut rows = Vec::with_capacity(self.ends.len());
         for end in &self.ends {
+            let (tokens, skip_special_tokens) = (pipeline.tokens(), self.skip_special_tokens);
             let (ids, mut row) = (&self.ids[start..*end], Vec::new());
-            pipeline.decoder().append(pipeline.tokens(), ids, self.skip_special_tokens, &mut row)?;
+            pipeline.decoder().append(SequenceIds { tokens, ids, skip_special_tokens }, &mut row)?;
             rows.push(row);
             start = *end;
         }

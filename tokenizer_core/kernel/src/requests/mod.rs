@@ -9,12 +9,14 @@ mod answer;
 mod chat;
 mod ids;
 mod lists;
+mod since;
 mod text;
 mod vllm_variables;
 
 pub use chat::{ChatOptions, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
 pub use ids::{IdsLimits, IdsRequest};
 pub use lists::{CutOut, Parts};
+pub use since::prefix_hash;
 pub use text::{ReturnField, Route, TextRequest};
 
 /// An answer, and how many ids went in or out.

@@ -9,7 +9,7 @@ use crate::decode::token_widths::Unit;
 use crate::encode::{EncodeOptions, Pipeline};
 use crate::error::Result;
 use crate::json::numbers::{write_ids, write_number, write_spans};
-use crate::json::scan::{Place, Scanner, Seen};
+use crate::json::scan::{Place, Scanner};
 use crate::output::count::Count;
 use crate::output::offsets::Offsets;
 
@@ -52,7 +52,6 @@ impl<'a> TextRequest<'a> {
     /// Read a body with at most `max_items` texts; `None` if the service has to handle it.
     pub fn read(body: &'a [u8], route: Route, max_items: usize) -> Option<Self> {
         let mut scanner = Scanner::new(body)?;
-        let mut seen = Seen::default();
         let options = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: true };
         let mut request = Self {
             route,
@@ -66,48 +65,34 @@ impl<'a> TextRequest<'a> {
             fields: vec![ReturnField::Ids, ReturnField::Count],
         };
         let mut has_text = false;
-        scanner.object(|scanner, key| match key {
-            "text" => {
-                has_text = true;
-                seen.once(0)?;
-                request.read_texts(scanner, max_items)
+        scanner.fields(|scanner, key| {
+            match key {
+                "text" => {
+                    has_text = true;
+                    request.read_texts(scanner, max_items)?;
+                }
+                "tokenizer" => request.tokenizer = scanner.plain_string_or_null()?,
+                "special_tokens" => {
+                    request.options.policy = match scanner.plain_string()? {
+                        "reject" => SpecialPolicy::Reject,
+                        "text" => SpecialPolicy::Text,
+                        "parse" => SpecialPolicy::Parse,
+                        _ => return None,
+                    };
+                }
+                "add_special_tokens" => request.options.add_special_tokens = scanner.boolean()?,
+                "return" if route == Route::Encode => request.fields = read_fields(scanner)?,
+                "unit" if route == Route::Offsets => {
+                    request.unit = match scanner.plain_string()? {
+                        "byte" => Unit::Byte,
+                        "char" => Unit::Char,
+                        "utf16" => Unit::Utf16,
+                        _ => return None,
+                    };
+                }
+                _ => return None,
             }
-            "tokenizer" => {
-                seen.once(1)?;
-                request.tokenizer = scanner.plain_string_or_null()?;
-                Some(())
-            }
-            "special_tokens" => {
-                seen.once(2)?;
-                request.options.policy = match scanner.plain_string()? {
-                    "reject" => SpecialPolicy::Reject,
-                    "text" => SpecialPolicy::Text,
-                    "parse" => SpecialPolicy::Parse,
-                    _ => return None,
-                };
-                Some(())
-            }
-            "add_special_tokens" => {
-                seen.once(3)?;
-                request.options.add_special_tokens = scanner.boolean()?;
-                Some(())
-            }
-            "return" if route == Route::Encode => {
-                seen.once(4)?;
-                request.fields = read_fields(scanner)?;
-                Some(())
-            }
-            "unit" if route == Route::Offsets => {
-                seen.once(5)?;
-                request.unit = match scanner.plain_string()? {
-                    "byte" => Unit::Byte,
-                    "char" => Unit::Char,
-                    "utf16" => Unit::Utf16,
-                    _ => return None,
-                };
-                Some(())
-            }
-            _ => None,
+            Some(())
         })?;
         scanner.end()?;
         (request.body, request.unescaped) = scanner.into_texts()?;

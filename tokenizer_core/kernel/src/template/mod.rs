@@ -15,8 +15,10 @@ pub use run::clock::Clock;
 pub use run::state::Turn;
 pub use syntax::failure::{Failure, Kind, Result};
 pub use syntax::names;
+pub(crate) use syntax::strings::is_space;
 pub use turns::{Ranges, TrainedReasoning, trained};
 pub use values::budget::Before;
+pub(crate) use values::number::write_float;
 
 #[cfg(test)]
 mod tests;

@@ -33,7 +33,7 @@ pub struct Counter {
     threads: Vec<JoinHandle<WorkerCounts>>,
     next_task: u64,
     source: usize,
-    lines: Lines,
+    lines: LineTally,
     /// Counts read from a counts file.
     given: PieceTable,
     /// Documents that ended in the stream.
@@ -42,7 +42,7 @@ pub struct Counter {
 
 /// A file of lines being read.
 #[derive(Debug, Default)]
-struct Lines {
+struct LineTally {
     waiting: Vec<u8>,
     /// The length of the whole lines of `waiting`.
     whole: usize,
@@ -85,7 +85,7 @@ impl Counter {
             threads,
             next_task: 0,
             source: 0,
-            lines: Lines::default(),
+            lines: LineTally::default(),
             given: PieceTable::default(),
             documents: 0,
         })
@@ -101,7 +101,7 @@ impl Counter {
     pub fn begin_source(&mut self, source: usize, bytes: u64, lines: u64) {
         self.source = source;
         self.stream.begin_at(bytes);
-        self.lines = Lines { lines, bytes, ..Lines::default() };
+        self.lines = LineTally { lines, bytes, ..LineTally::default() };
     }
 
     /// Take the next bytes of a document.
@@ -154,7 +154,7 @@ impl Counter {
         if !lines.is_empty() {
             self.send_lines(lines);
         }
-        self.lines = Lines::default();
+        self.lines = LineTally::default();
     }
 
     /// Add whole lines of a counts file; `first_line` is the number of the first.

@@ -9,11 +9,11 @@ use std::str;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::flat_line::flat_text;
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 use crate::formats::json::JsonText;
 use crate::json::limits::exceeded;
+use crate::json::scan::Scanner;
 
 /// Before the first line of a file it is not part of the line: some editors write it.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -77,8 +77,8 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
         let message = format!("line {number}, column {column}: {reason}");
         Error::new(Code::InvalidCorpus, message).at_field(format!("line {number}"))
     };
-    if let Some(text) = flat_text(line, field) {
-        return Ok(Cow::Owned(text));
+    if let Some(text) = scanned(line, field) {
+        return Ok(text);
     }
     if let Some((at, reason)) = exceeded(line.as_bytes()) {
         return Err(at_column(at + 1, &reason));
@@ -114,9 +114,23 @@ fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Re
     Err(at_line(reason.split(" at line ").next().unwrap_or_default()))
 }
 
+/// The text of a line as nearly all are; the parser reads the rest, and says what is wrong with a line.
+fn scanned<'l>(line: &'l str, field: &str) -> Option<Cow<'l, str>> {
+    let mut scanner = Scanner::of(line);
+    let mut text = None;
+    scanner.object(|scanner, key| {
+        if key != field {
+            return scanner.check();
+        }
+        text.replace(scanner.text()?).is_none().then_some(())
+    })?;
+    scanner.end()?;
+    text
+}
+
 fn parse<'l>(line: &'l str, field: &str) -> serde_json::Result<Cow<'l, str>> {
     let mut json = serde_json::Deserializer::from_str(line);
-    let text = Field(field).deserialize(&mut json)?;
+    let text = FieldSeed(field).deserialize(&mut json)?;
     json.end().map(|()| text)
 }
 
@@ -150,9 +164,9 @@ fn escaped(line: &str, at: usize) -> Option<u16> {
 }
 
 /// Reads an object and keeps one of its strings.
-struct Field<'f>(&'f str);
+struct FieldSeed<'f>(&'f str);
 
-impl<'de> DeserializeSeed<'de> for Field<'_> {
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
@@ -160,7 +174,7 @@ impl<'de> DeserializeSeed<'de> for Field<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Field<'_> {
+impl<'de> Visitor<'de> for FieldSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,7 +186,7 @@ impl<'de> Visitor<'de> for Field<'_> {
         while let Some(JsonText(key)) = map.next_key()? {
             if key != self.0 {
                 map.next_value::<IgnoredAny>()?;
-            } else if text.replace(map.next_value_seed(Document(self.0))?).is_some() {
+            } else if text.replace(map.next_value_seed(DocumentSeed(self.0))?).is_some() {
                 return Err(de::Error::custom(format_args!("the field {:?} stands twice", self.0)));
             }
         }
@@ -181,15 +195,15 @@ impl<'de> Visitor<'de> for Field<'_> {
 }
 
 /// Reads the value of a field, which has to be a string.
-struct Document<'f>(&'f str);
+struct DocumentSeed<'f>(&'f str);
 
-impl Document<'_> {
+impl DocumentSeed<'_> {
     fn refuse<T, E: de::Error>(&self, found: &str) -> std::result::Result<T, E> {
         Err(E::custom(format_args!("the field {:?} is {found}, not a string", self.0)))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Document<'_> {
+impl<'de> DeserializeSeed<'de> for DocumentSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
@@ -197,7 +211,7 @@ impl<'de> DeserializeSeed<'de> for Document<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Document<'_> {
+impl<'de> Visitor<'de> for DocumentSeed<'_> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

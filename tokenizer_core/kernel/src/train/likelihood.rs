@@ -25,7 +25,7 @@ const PAUSE: usize = 16;
 
 /// A pair of neighbouring tokens.
 #[derive(Debug)]
-struct Pair<P> {
+struct ScoredPair<P> {
     ids: (u32, u32),
     count: u64,
     /// Every place that it ever had, rising: a pair arises only where one of its tokens is made.
@@ -41,7 +41,7 @@ pub struct Likelihood<P> {
     goal: Goal,
     /// The number of occurrences of each token.
     counts: Vec<u64>,
-    pairs: Vec<Pair<P>>,
+    pairs: Vec<ScoredPair<P>>,
     slots: FxHashMap<(u32, u32), u32>,
     /// The pairs of each token, some of which have gone.
     pairs_of: Vec<Vec<u32>>,
@@ -122,7 +122,7 @@ impl<P: Position> Likelihood<P> {
     }
 
     fn merge(&mut self, slot: u32) -> Result<()> {
-        let Pair { ids: (left, right), count, .. } = self.pairs[slot as usize];
+        let ScoredPair { ids: (left, right), count, .. } = self.pairs[slot as usize];
         let lengths = (self.symbols.length(left), self.symbols.length(right));
         let product = self.symbols.push(&self.symbols.product(left, right), lengths.0 + lengths.1)?;
         self.counts.push(0);
@@ -168,7 +168,7 @@ impl<P: Position> Likelihood<P> {
         let slot = *self.slots.entry(ids).or_insert_with(|| {
             let slot = self.pairs.len() as u32;
             let is_allowed = self.goal.allows(ids, &self.symbols);
-            self.pairs.push(Pair { ids, count: 0, places: Vec::new(), is_allowed });
+            self.pairs.push(ScoredPair { ids, count: 0, places: Vec::new(), is_allowed });
             self.pairs_of[ids.0 as usize].push(slot);
             if ids.0 != ids.1 {
                 self.pairs_of[ids.1 as usize].push(slot);
@@ -189,7 +189,7 @@ impl<P: Position> Likelihood<P> {
 
     /// Move a pair to where its score belongs, or out.
     fn rank(&mut self, slot: u32) {
-        let Pair { ids, count, is_allowed, ref mut places } = self.pairs[slot as usize];
+        let ScoredPair { ids, count, is_allowed, ref mut places } = self.pairs[slot as usize];
         if is_allowed && count >= self.goal.min_frequency {
             let tokens = u128::from(self.counts[ids.0 as usize]) * u128::from(self.counts[ids.1 as usize]);
             self.ranking.set(slot, Score { count, tokens, ids });

@@ -195,7 +195,7 @@ impl<P: Position> Learner<P> {
     fn count_all(&mut self, tick: &mut Tick<'_>) -> Result<()> {
         self.pairs.clear();
         self.queue.clear();
-        let mut counts: FxHashMap<(u32, u32), Count> = FxHashMap::default();
+        let mut counts: FxHashMap<(u32, u32), PairCount> = FxHashMap::default();
         let Self { words, symbols, goal, pairs, queue, learned, .. } = self;
         words.each_pair(
             symbols,
@@ -231,7 +231,7 @@ impl<P: Position> Learner<P> {
 
 /// A pair while all pairs are counted.
 #[derive(Debug, Default)]
-struct Count {
+struct PairCount {
     count: u64,
     places: usize,
     slot: u32,

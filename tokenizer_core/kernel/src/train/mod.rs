@@ -2,7 +2,6 @@
 //! pieces, then merge the most frequent pair of tokens again and again.
 //!
 //! Counting, in order: `stream` takes documents in blocks and `cut`s long ones, `jsonl` takes them from lines
-//! (`flat_line` from nearly all)
 //! (`skipped` are those that cannot be read), `separators` are the special tokens between them; a `worker` thread
 //! counts pieces into its `table`; `counter` drives the threads and returns `counts`. On the disk they lie in
 //! `sections`, which are merged as streams and `reduced` to what is learned from.
@@ -20,7 +19,6 @@ pub mod borders;
 pub mod counter;
 pub mod counts;
 pub mod cut;
-pub mod flat_line;
 pub mod jsonl;
 pub mod learn;
 pub mod likelihood;

@@ -52,7 +52,7 @@ impl Queue {
         let pair = pairs.get(slot);
         let key = order.rule.key(pair.left, pair.right, order.symbols);
         self.heap.push(QueuedPair { count: pair.count, key, slot });
-        self.sift_up(self.heap.len() - 1, pairs, order);
+        self.sift(self.heap.len() - 1, pairs, order);
     }
 
     /// The largest entry.
@@ -64,7 +64,7 @@ impl Queue {
     pub fn pop<P: Position>(&mut self, pairs: &Pairs<P>, order: Order<'_>) {
         if !self.heap.is_empty() {
             self.heap.swap_remove(0);
-            self.sift_down(pairs, order);
+            self.sift(0, pairs, order);
         }
     }
 
@@ -72,37 +72,41 @@ impl Queue {
     pub fn lower_first<P: Position>(&mut self, count: u64, pairs: &Pairs<P>, order: Order<'_>) {
         if let Some(first) = self.heap.first_mut() {
             first.count = count;
-            self.sift_down(pairs, order);
+            self.sift(0, pairs, order);
         }
     }
 
-    fn sift_up<P: Position>(&mut self, mut at: usize, pairs: &Pairs<P>, order: Order<'_>) {
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            if order.compare(&self.heap[at], &self.heap[parent], pairs).is_le() {
-                break;
-            }
-            self.heap.swap(at, parent);
-            at = parent;
-        }
+    fn sift<P: Position>(&mut self, at: usize, pairs: &Pairs<P>, order: Order<'_>) {
+        sift(&mut self.heap, at, |one, other| order.compare(one, other, pairs).is_gt(), |_, _| ());
     }
+}
 
-    fn sift_down<P: Position>(&mut self, pairs: &Pairs<P>, order: Order<'_>) {
-        let mut at = 0;
-        loop {
-            let mut child = 2 * at + 1;
-            if child >= self.heap.len() {
-                break;
-            }
-            let sibling = child + 1;
-            if sibling < self.heap.len() && order.compare(&self.heap[sibling], &self.heap[child], pairs).is_gt() {
-                child = sibling;
-            }
-            if order.compare(&self.heap[child], &self.heap[at], pairs).is_le() {
-                break;
-            }
-            self.heap.swap(child, at);
-            at = child;
-        }
+/// Move an entry of a heap, if there is one at the place, up or down to where it belongs, and tell where entries are
+/// put.
+pub(super) fn sift<T: Copy>(
+    heap: &mut [T],
+    mut at: usize,
+    is_larger: impl Fn(&T, &T) -> bool,
+    mut put: impl FnMut(&T, usize),
+) {
+    let Some(entry) = heap.get(at).copied() else { return };
+    while at > 0 && is_larger(&entry, &heap[(at - 1) / 2]) {
+        heap[at] = heap[(at - 1) / 2];
+        put(&heap[at], at);
+        at = (at - 1) / 2;
     }
+    loop {
+        let mut child = 2 * at + 1;
+        if child + 1 < heap.len() && is_larger(&heap[child + 1], &heap[child]) {
+            child += 1;
+        }
+        if child >= heap.len() || !is_larger(&heap[child], &entry) {
+            break;
+        }
+        heap[at] = heap[child];
+        put(&heap[at], at);
+        at = child;
+    }
+    heap[at] = entry;
+    put(&entry, at);
 }

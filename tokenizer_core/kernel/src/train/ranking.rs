@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::queue::sift;
+
 /// A place of no entry.
 const NONE: u32 = u32::MAX;
 
@@ -66,34 +68,12 @@ impl Ranking {
             return;
         }
         self.heap.swap_remove(at);
-        if at < self.heap.len() {
-            self.sift(at);
-        }
+        self.sift(at);
     }
 
-    /// Move an entry up or down to where it belongs.
-    fn sift(&mut self, mut at: usize) {
-        let entry = self.heap[at];
-        while at > 0 && entry.0.compare(&self.heap[(at - 1) / 2].0).is_gt() {
-            self.put(at, self.heap[(at - 1) / 2]);
-            at = (at - 1) / 2;
-        }
-        loop {
-            let mut child = 2 * at + 1;
-            if child + 1 < self.heap.len() && self.heap[child + 1].0.compare(&self.heap[child].0).is_gt() {
-                child += 1;
-            }
-            if child >= self.heap.len() || self.heap[child].0.compare(&entry.0).is_le() {
-                break;
-            }
-            self.put(at, self.heap[child]);
-            at = child;
-        }
-        self.put(at, entry);
-    }
-
-    fn put(&mut self, at: usize, entry: (Score, u32)) {
-        self.heap[at] = entry;
-        self.places[entry.1 as usize] = at as u32;
+    fn sift(&mut self, at: usize) {
+        let Self { heap, places } = self;
+        let is_larger = |one: &(Score, u32), other: &(Score, u32)| one.0.compare(&other.0).is_gt();
+        sift(heap, at, is_larger, |(_, slot), at| places[*slot as usize] = at as u32);
     }
 }

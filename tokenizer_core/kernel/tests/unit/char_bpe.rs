@@ -104,11 +104,7 @@ impl Language {
 }
 
 /// The tokens of pieces, which end at `ends`.
-fn encode<const TILES: bool>(
-    model: &CharBpe<TILES>,
-    text: &str,
-    ends: &[u32],
-) -> std::result::Result<Vec<Vec<u32>>, Uncovered> {
+fn encode<const TILES: bool>(model: &CharBpe<TILES>, text: &str, ends: &[u32]) -> Covered<Vec<Vec<u32>>> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let pieces: Vec<Piece> =
         starts.zip(ends).map(|(start, end)| Piece { key: Key::EMPTY, start, end: *end, part: false }).collect();

@@ -5,6 +5,7 @@
 //! every prefix of the piece has exactly one such sequence. A position after which nothing fits is therefore a dead end
 //! whatever came before it, and is never tried again: the time is linear in the length of the piece.
 
+use crate::capacity::give_back;
 use crate::model::bpe::ranks::MergeTable;
 use crate::model::bpe::split_table::SplitTable;
 use crate::model::bpe::token_index::TokenIndex;
@@ -65,16 +66,16 @@ fn place(bytes: &[u8]) -> usize {
 
 /// A token that the rest of the piece begins with.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct Attempt {
     id: u32,
     length: u16,
     /// The longest token of the trie that is shorter.
     next: TrieToken,
 }
 
-const _: () = assert!(size_of::<Candidate>() == 8, "a long piece takes as much for each of its tokens");
+const _: () = assert!(size_of::<Attempt>() == 8, "a long piece takes as much for each of its tokens");
 
-impl Candidate {
+impl Attempt {
     fn new(id: u32, length: usize, next: TrieToken) -> Self {
         Self { id, length: length as u16, next }
     }
@@ -102,7 +103,7 @@ pub struct SearchTables<'a> {
 #[derive(Debug, Default)]
 pub struct Backtracker {
     neighbours: Neighbours,
-    row: Vec<Candidate>,
+    row: Vec<Attempt>,
     ids: Vec<u32>,
     /// A bit for each position that is a dead end.
     dead: Vec<u64>,
@@ -128,7 +129,7 @@ impl Backtracker {
         dead.resize(piece.len() / 64 + 1, 0);
         let mut at = 0;
         // What was tried last at this position.
-        let mut tried: Option<Candidate> = None;
+        let mut tried: Option<Attempt> = None;
         while at < piece.len() {
             let Some(token) = neighbours.next(tables, &piece[at..], row.last().copied(), tried) else {
                 dead[at / 64] |= 1 << (at % 64);
@@ -150,12 +151,9 @@ impl Backtracker {
 
     /// Give back the memory of long pieces, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
-        self.row.clear();
-        self.ids.clear();
-        self.dead.clear();
-        self.row.shrink_to(entries);
-        self.ids.shrink_to(entries);
-        self.dead.shrink_to(entries);
+        give_back(&mut self.row, entries);
+        give_back(&mut self.ids, entries);
+        give_back(&mut self.dead, entries);
     }
 }
 
@@ -191,9 +189,9 @@ impl Neighbours {
         &mut self,
         tables: SearchTables,
         rest: &[u8],
-        last: Option<Candidate>,
-        tried: Option<Candidate>,
-    ) -> Option<Candidate> {
+        last: Option<Attempt>,
+        tried: Option<Attempt>,
+    ) -> Option<Attempt> {
         let SearchTables { merges, lengths, tokens, .. } = tables;
         let below = tried.map_or(usize::MAX, |tried| tried.length()).min(rest.len() + 1);
         let mut next = tried.map_or_else(TrieToken::default, |tried| tried.next);
@@ -215,12 +213,12 @@ impl Neighbours {
                 if let Some(id) = tokens.get(Key::new(rest, 0, length, false), &rest[..length], true)
                     && self.can_follow(tables, last, id)
                 {
-                    return Some(Candidate::new(id, length, next));
+                    return Some(Attempt::new(id, length, next));
                 }
                 others &= !(1 << length);
             }
             if let Some((id, length, next)) = listed {
-                return Some(Candidate { id, length, next });
+                return Some(Attempt { id, length, next });
             }
         }
         if below > 2
@@ -228,14 +226,14 @@ impl Neighbours {
             && let Some(id) = merges.product_of_bytes(*left, *right)
             && self.can_follow(tables, last, id)
         {
-            return Some(Candidate::new(id, 2, next));
+            return Some(Attempt::new(id, 2, next));
         }
         let id = merges.byte_id(rest[0]);
-        (below > 1 && self.can_follow(tables, last, id)).then(|| Candidate::new(id, 1, next))
+        (below > 1 && self.can_follow(tables, last, id)).then(|| Attempt::new(id, 1, next))
     }
 
     #[inline]
-    fn can_follow(&mut self, tables: SearchTables, last: Option<Candidate>, id: u32) -> bool {
+    fn can_follow(&mut self, tables: SearchTables, last: Option<Attempt>, id: u32) -> bool {
         last.is_none_or(|last| self.is_valid_pair(tables, last.id, id))
     }
 

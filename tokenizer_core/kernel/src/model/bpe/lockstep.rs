@@ -159,13 +159,13 @@ impl<const N: usize> Default for Lanes<N> {
 }
 
 /// Pieces to be merged on any level.
-struct Merge<'l, I, const N: usize> {
+struct MergeLanes<'l, I, const N: usize> {
     lanes: &'l mut Lanes<N>,
     table: &'l MergeTable,
     pieces: I,
 }
 
-impl<'a, S: FindTag + Maximum, I: Iterator<Item = &'a [u8]>, const N: usize> OnLevel<S> for Merge<'_, I, N> {
+impl<'a, S: FindTag + Maximum, I: Iterator<Item = &'a [u8]>, const N: usize> OnLevel<S> for MergeLanes<'_, I, N> {
     type Output = ();
 
     #[inline(always)]
@@ -181,7 +181,7 @@ impl<const N: usize> Lanes<N> {
     /// Merge pieces, each in a lane of its own.
     #[inline]
     pub fn merge<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u8]>) {
-        table.level().run(Merge { lanes: self, table, pieces });
+        table.level().run(MergeLanes { lanes: self, table, pieces });
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::sampling::stream::Stream;
-use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Cuts, Model, Piece, PieceIds, Token};
 use crate::error::Result;
 use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
@@ -192,13 +192,7 @@ impl Model for Bpe {
     const TILES: bool = true;
 
     #[inline(never)]
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut super::ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut super::ModelBuffers, out: &mut PieceIds) -> Covered {
         let BpeBuffers { short, middle, backtracker, queue, candidates, groups } = &mut work.bpe;
         candidates.clear();
         if self.asks_index(pieces.len()) {

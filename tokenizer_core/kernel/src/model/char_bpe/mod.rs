@@ -21,7 +21,7 @@ use self::symbols::{CharSymbols, Sequence};
 use super::bpe::dropout::Dropout;
 use super::bpe::heap::Merger;
 use super::sampling::stream::Stream;
-use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Cuts, Model, Piece, PieceIds, Token};
 use crate::error::Result;
 use crate::model::byte_pieces::byte_of;
 use crate::vocabulary::{Merge, Vocabulary};
@@ -175,12 +175,7 @@ impl<const TILES: bool> CharBpe<TILES> {
 
     /// Leave in `work` the ids of a piece, and the bytes that each stands for.
     #[inline]
-    fn merge(
-        &self,
-        text: &[u8],
-        range: std::ops::Range<usize>,
-        work: &mut CharBpeBuffers,
-    ) -> std::result::Result<(), Uncovered> {
+    fn merge(&self, text: &[u8], range: std::ops::Range<usize>, work: &mut CharBpeBuffers) -> Covered {
         let CharBpeBuffers { sequence, waiting, queue, starts, tokens } = work;
         let start = range.start;
         self.symbols.read(text, range, sequence)?;
@@ -219,7 +214,7 @@ impl<const TILES: bool> CharBpe<TILES> {
         dropout: &Dropout,
         stream: &mut Stream,
         work: &mut super::ModelBuffers,
-    ) -> std::result::Result<(), Uncovered> {
+    ) -> Covered {
         let (mut at, end) = (piece.start, piece.end);
         self.symbols.read(text, piece, &mut work.char_bpe.sequence)?;
         if let Some(resegment) = &self.resegment {
@@ -252,13 +247,7 @@ impl<const TILES: bool> CharBpe<TILES> {
 impl<const TILES: bool> Model for CharBpe<TILES> {
     const TILES: bool = TILES;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut super::ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut super::ModelBuffers, out: &mut PieceIds) -> Covered {
         let work = &mut work.char_bpe;
         for (at, piece) in pieces.iter().enumerate() {
             let whole = (!self.whole.is_empty()).then(|| self.whole.get(&text[piece.range()])).flatten();

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 use super::merges::{CharMerges, ScoredMerges};
 use super::symbols::{CharSymbols, Sequence};
 use crate::model::bpe::ranks::{Merges, NEVER};
-use crate::model::{Token, Uncovered};
+use crate::model::{Covered, Token, Uncovered};
 use crate::vocabulary::{Merge, Vocabulary};
 
 /// From one number to another.
@@ -82,7 +82,7 @@ impl Resegment {
         tokens: &[Token],
         start: usize,
         sequence: &mut Sequence,
-    ) -> Result<(), Uncovered> {
+    ) -> Covered {
         let last = noted.last.borrow();
         let (mut left, mut at) = (Vec::new(), start);
         sequence.clear();

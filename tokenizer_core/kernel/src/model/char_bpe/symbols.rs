@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::model::byte_pieces::BytePieces;
 use crate::model::trie::Trie;
-use crate::model::{Token, Uncovered};
+use crate::model::{Covered, Token, Uncovered};
 use crate::unicode::utf8::decode;
 use crate::vocabulary::Vocabulary;
 
@@ -160,12 +160,7 @@ impl CharSymbols {
     ///
     /// # Errors
     /// The first character for which there is no token.
-    pub(super) fn read(
-        &self,
-        text: &[u8],
-        range: Range<usize>,
-        sequence: &mut Sequence,
-    ) -> std::result::Result<(), Uncovered> {
+    pub(super) fn read(&self, text: &[u8], range: Range<usize>, sequence: &mut Sequence) -> Covered {
         sequence.clear();
         let mut fused: Option<usize> = None;
         let (mut at, end) = (range.start, range.end);

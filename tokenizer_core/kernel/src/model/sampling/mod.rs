@@ -15,7 +15,7 @@ pub use self::scaled::Scaled;
 pub use self::stream::Stream;
 use super::bpe::dropout::Dropout;
 use super::unigram::{self, CollectedPieces};
-use super::{AnyModel, Token, Uncovered};
+use super::{AnyModel, Covered, Token, Uncovered};
 
 /// The treatment of the pieces of a call.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl AnyModel {
         piece: Range<usize>,
         sampler: &mut Sampler,
         work: &mut super::ModelBuffers,
-    ) -> Result<(), Uncovered> {
+    ) -> Covered {
         work.tokens.clear();
         match (self, sampler) {
             (Self::Bpe(model), Sampler::Dropout(dropout, stream)) => {

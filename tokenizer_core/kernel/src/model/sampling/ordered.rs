@@ -1,5 +1,7 @@
 //! A set of numbers that knows which is the n-th, in buckets of a bounded size.
 
+use crate::model::bpe::heap::OpenPairs;
+
 /// Numbers of a full bucket, which then becomes two.
 const FULL: usize = 1024;
 
@@ -10,9 +12,8 @@ pub struct Ordered {
     buckets: Vec<Vec<u64>>,
 }
 
-impl Ordered {
-    /// Begin again with numbers in any order, none twice.
-    pub fn fill(&mut self, numbers: impl Iterator<Item = u64>) {
+impl OpenPairs for Ordered {
+    fn fill(&mut self, numbers: impl Iterator<Item = u64>) {
         let mut all: Vec<u64> = self.buckets.pop().unwrap_or_default();
         all.clear();
         all.extend(numbers);
@@ -25,19 +26,7 @@ impl Ordered {
         }
     }
 
-    /// The number with so many smaller ones.
-    pub fn nth(&self, mut smaller: usize) -> Option<u64> {
-        for bucket in &self.buckets {
-            match bucket.get(smaller) {
-                Some(number) => return Some(*number),
-                None => smaller -= bucket.len(),
-            }
-        }
-        None
-    }
-
-    /// Put a number that is not in it.
-    pub fn insert(&mut self, number: u64) {
+    fn insert(&mut self, number: u64) {
         let at = self.bucket_of(number).min(self.buckets.len().saturating_sub(1));
         let Some(bucket) = self.buckets.get_mut(at) else {
             self.buckets.push(vec![number]);
@@ -51,8 +40,7 @@ impl Ordered {
         }
     }
 
-    /// Take a number out; one that is not in it changes nothing.
-    pub fn remove(&mut self, number: u64) {
+    fn remove(&mut self, number: u64) {
         let at = self.bucket_of(number);
         let Some(bucket) = self.buckets.get_mut(at) else { return };
         if let Ok(place) = bucket.binary_search(&number) {
@@ -63,15 +51,27 @@ impl Ordered {
         }
     }
 
+    fn shrink(&mut self, entries: usize) {
+        self.buckets.clear();
+        self.buckets.shrink_to(entries / FULL);
+    }
+}
+
+impl Ordered {
+    /// The number with so many smaller ones.
+    pub fn nth(&self, mut smaller: usize) -> Option<u64> {
+        for bucket in &self.buckets {
+            match bucket.get(smaller) {
+                Some(number) => return Some(*number),
+                None => smaller -= bucket.len(),
+            }
+        }
+        None
+    }
+
     /// The first bucket that does not end before a number.
     fn bucket_of(&self, number: u64) -> usize {
         self.buckets.partition_point(|bucket| bucket.last().is_some_and(|last| *last < number))
-    }
-
-    /// Give back the memory of many numbers.
-    pub fn shrink(&mut self, entries: usize) {
-        self.buckets.clear();
-        self.buckets.shrink_to(entries / FULL);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The best way through a stretch of text, and how much better it is than every other one.
 
 use super::entries::Entries;
+use crate::capacity::give_back;
 
 /// The largest error of a float's sum, relative to its size.
 const HALF_ULP: f64 = 1.0 / (1 << 24) as f64;
@@ -133,14 +134,10 @@ impl Lattice {
 
     /// Give back the memory of long texts, down to `entries` entries a buffer.
     pub fn shrink(&mut self, entries: usize) {
-        fn shrink<T>(buffer: &mut Vec<T>, entries: usize) {
-            buffer.clear();
-            buffer.shrink_to(entries);
-        }
-        shrink(&mut self.singles, entries);
-        shrink(&mut self.doubles, entries);
-        shrink(&mut self.twos, entries);
-        shrink(&mut self.steps, entries);
+        give_back(&mut self.singles, entries);
+        give_back(&mut self.doubles, entries);
+        give_back(&mut self.twos, entries);
+        give_back(&mut self.steps, entries);
     }
 }
 

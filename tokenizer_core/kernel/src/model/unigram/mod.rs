@@ -23,7 +23,7 @@ use self::lattice::{Lattice, Step};
 pub use self::nbest::{CollectedPieces, Ways};
 pub use self::sums::Sums;
 use super::byte_pieces::BytePieces;
-use super::{Cuts, Model, Piece, PieceIds, Token, Uncovered};
+use super::{Covered, Cuts, Model, Piece, PieceIds, Token, Uncovered};
 use crate::config::{UnigramConfig, UnigramSums};
 use crate::error::Result;
 use crate::vocabulary::{MAX_IDS, Vocabulary};
@@ -85,13 +85,7 @@ impl Unigram {
     }
 
     /// Append the tokens of a way through `text`, which begins at `start` of the whole.
-    fn append(
-        &self,
-        text: &[u8],
-        start: usize,
-        steps: &[Step],
-        tokens: &mut Vec<Token>,
-    ) -> std::result::Result<(), Uncovered> {
+    fn append(&self, text: &[u8], start: usize, steps: &[Step], tokens: &mut Vec<Token>) -> Covered {
         let mut at = 0;
         for run in steps.chunk_by(|left, right| self.is_unknown(left.0) && self.is_unknown(right.0)) {
             let length: usize = run.iter().map(|(_, bytes)| *bytes as usize).sum();
@@ -130,7 +124,7 @@ impl Unigram {
     }
 
     /// Append the tokens of unknown characters next to each other.
-    fn append_unknown(&self, text: &[u8], start: usize, tokens: &mut Vec<Token>) -> std::result::Result<(), Uncovered> {
+    fn append_unknown(&self, text: &[u8], start: usize, tokens: &mut Vec<Token>) -> Covered {
         // Hugging Face looks up what it has joined.
         let joined = if self.borders.is_none() { self.entries.get(text) } else { None };
         let bytes = self.bytes.as_ref().filter(|bytes| joined.is_none() && bytes.cover(text));
@@ -151,13 +145,7 @@ fn is_char_start(byte: u8) -> bool {
 impl Model for Unigram {
     const TILES: bool = false;
 
-    fn encode(
-        &self,
-        text: &[u8],
-        pieces: &[Piece],
-        work: &mut super::ModelBuffers,
-        out: &mut PieceIds,
-    ) -> std::result::Result<(), Uncovered> {
+    fn encode(&self, text: &[u8], pieces: &[Piece], work: &mut super::ModelBuffers, out: &mut PieceIds) -> Covered {
         let UnigramBuffers { lattice, tokens } = &mut work.unigram;
         for (at, piece) in pieces.iter().enumerate() {
             let word = &text[piece.range()];

@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::lattice::Step;
 use super::{Unigram, is_char_start};
 use crate::capacity::reserve;
-use crate::model::{Token, Uncovered};
+use crate::model::{Covered, Token};
 
 /// Pieces of a text, one after the other: no token is in two.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ struct Detour {
 
 /// A node of a leftist heap, which is never changed. Its detour is the best of its place.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct HeapNode {
     detour: u32,
     left: u32,
     right: u32,
@@ -66,19 +66,14 @@ pub struct Ways<'a> {
     best: Vec<Step>,
     /// Those of one place stand together, the best first.
     detours: Vec<Detour>,
-    nodes: Vec<Node>,
+    nodes: Vec<HeapNode>,
     /// By place: the heap of the detours ahead.
     heaps: Vec<u32>,
 }
 
 impl Unigram {
     /// Put a piece behind those collected.
-    pub(in crate::model) fn collect(
-        &self,
-        text: &[u8],
-        piece: Range<usize>,
-        pieces: &mut CollectedPieces,
-    ) -> Result<(), Uncovered> {
+    pub(in crate::model) fn collect(&self, text: &[u8], piece: Range<usize>, pieces: &mut CollectedPieces) -> Covered {
         let (start, word) = (piece.start, &text[piece]);
         let mut is_end = vec![false; word.len() + 1];
         is_end[0] = true;
@@ -157,16 +152,16 @@ impl<'a> Ways<'a> {
             path.push(rest);
             rest = self.nodes[rest as usize].right;
         }
-        let mut made = self.push(Node { detour, left: rest, right: NONE, rank: 1 });
+        let mut made = self.push(HeapNode { detour, left: rest, right: NONE, rank: 1 });
         for above in path.into_iter().rev() {
-            let Node { detour, left, .. } = self.nodes[above as usize];
+            let HeapNode { detour, left, .. } = self.nodes[above as usize];
             let (left, right) = if self.rank(left) >= self.rank(made) { (left, made) } else { (made, left) };
-            made = self.push(Node { detour, left, right, rank: self.rank(right) + 1 });
+            made = self.push(HeapNode { detour, left, right, rank: self.rank(right) + 1 });
         }
         made
     }
 
-    fn push(&mut self, node: Node) -> u32 {
+    fn push(&mut self, node: HeapNode) -> u32 {
         reserve(&mut self.nodes, 1);
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
@@ -185,11 +180,7 @@ impl<'a> Ways<'a> {
     ///
     /// # Errors
     /// None but where pieces have no way, which [`Unigram::collect`] refuses.
-    pub fn best(
-        &self,
-        count: usize,
-        wanted: impl FnOnce(&[f64]) -> Range<usize>,
-    ) -> Result<Vec<(f64, Vec<Token>)>, Uncovered> {
+    pub fn best(&self, count: usize, wanted: impl FnOnce(&[f64]) -> Range<usize>) -> Covered<Vec<(f64, Vec<Token>)>> {
         let found = self.found(count);
         let mut listed: Vec<(f64, usize)> = (0..found.len())
             .map(|way| (self.steps(&found, way).map(|(id, _)| self.model.entries.double(id)).sum(), way))
@@ -211,7 +202,7 @@ impl<'a> Ways<'a> {
             let way: Way = all[at as usize];
             let number = found.len() as u32;
             found.push(way);
-            let Node { detour: first, left, right, .. } = self.nodes[way.node as usize];
+            let HeapNode { detour: first, left, right, .. } = self.nodes[way.node as usize];
             let (before, base) = (way.before, found[way.before as usize].loss);
             if way.detour == first {
                 self.wait_at(left, base, before, &mut all, &mut waiting);
@@ -261,7 +252,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The tokens of a way, unknown ones as the model writes them.
-    fn tokens(&self, found: &[Way], way: usize) -> Result<Vec<Token>, Uncovered> {
+    fn tokens(&self, found: &[Way], way: usize) -> Covered<Vec<Token>> {
         let (mut tokens, mut steps, mut start) = (Vec::new(), self.steps(found, way), 0);
         let mut own = Vec::new();
         for end in &self.pieces.ends {

@@ -8,7 +8,7 @@ use super::{Unigram, is_char_start};
 use crate::capacity::reserve;
 use crate::model::sampling::scaled::Scaled;
 use crate::model::sampling::stream::Stream;
-use crate::model::{ModelBuffers, Uncovered};
+use crate::model::{Covered, ModelBuffers};
 
 /// The buffers of sampling.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Unigram {
         alpha: f64,
         stream: &mut Stream,
         work: &mut ModelBuffers,
-    ) -> Result<(), Uncovered> {
+    ) -> Covered {
         let SampleBuffers { sums, choices, steps } = &mut work.sampling.unigram;
         let (start, word) = (piece.start, &text[piece]);
         let weight = |id: u32| Scaled::exp(alpha * self.entries.double(id));

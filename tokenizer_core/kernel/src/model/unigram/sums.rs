@@ -2,7 +2,7 @@
 
 use super::lattice::{Lattice, SUM_LIMIT};
 use super::{UNDECIDED, Unigram};
-use crate::model::{Token, Uncovered};
+use crate::model::{Covered, Token, Uncovered};
 
 /// Below, no word that is decided takes a sum to [`SUM_LIMIT`].
 const SAFE: f32 = 70_000.0;
@@ -28,7 +28,7 @@ impl<'a> Sums<'a> {
     }
 
     /// The first text that no token stands for.
-    pub fn uncovered(self) -> Result<(), Uncovered> {
+    pub fn uncovered(self) -> Covered {
         self.uncovered.map_or(Ok(()), Err)
     }
 

@@ -8,7 +8,7 @@ pub fn needs(body: &mut [Stmt]) -> Vec<String> {
     let mut walk = Walk::default();
     each_statement(body, &mut |statement| {
         if let StmtKind::Set(target, _) = &mut statement.kind {
-            target.names(&mut |name| walk.set.push(name.name.to_string()));
+            walk.set.extend(target.names().iter().map(|name| name.name.to_string()));
         }
     });
     walk.all(body);
@@ -41,7 +41,7 @@ impl Walk {
     }
 
     fn own(&mut self, target: &mut Target) {
-        target.names(&mut |name| self.own.push((name.name.to_string(), None)));
+        self.own.extend(target.names().iter().map(|name| (name.name.to_string(), None)));
     }
 
     fn one(&mut self, statement: &mut StmtKind) {

@@ -15,35 +15,13 @@ use crate::template::values::value::Value;
 
 /// The types of content parts that are no text, and the keys that hold what they are made from.
 pub const MEDIA: [&str; 14] = [
-    "image",
-    "image_url",
-    "input_image",
-    "image_embeds",
-    "image_pil",
-    "audio",
-    "audio_url",
-    "input_audio",
-    "audio_embeds",
-    "video",
-    "video_url",
-    "input_video",
-    "file",
-    "input_file",
+    "image", "image_url", "input_image", "image_embeds", "image_pil", "audio", "audio_url", "input_audio",
+    "audio_embeds", "video", "video_url", "input_video", "file", "input_file",
 ];
 /// The keys under which some clients send media beside the content of a message.
 pub const BESIDE: [&str; 12] = [
-    "image",
-    "images",
-    "image_url",
-    "image_urls",
-    "audio",
-    "audios",
-    "audio_url",
-    "audio_urls",
-    "video",
-    "videos",
-    "video_url",
-    "video_urls",
+    "image", "images", "image_url", "image_urls", "audio", "audios", "audio_url", "audio_urls", "video", "videos",
+    "video_url", "video_urls",
 ];
 
 /// A rendered chat, without what only few callers ask for.

@@ -5,28 +5,9 @@ use crate::template::syntax::walk::each_statement;
 
 /// Methods, filters and functions whose arguments never become text of the chat, sorted; of `replace` it is the first.
 const LOOKED_FOR: [&str; 22] = [
-    "count",
-    "endswith",
-    "find",
-    "index",
-    "lstrip",
-    "partition",
-    "raise_exception",
-    "reject",
-    "rejectattr",
-    "removeprefix",
-    "removesuffix",
-    "rfind",
-    "rindex",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "select",
-    "selectattr",
-    "split",
-    "startswith",
-    "strip",
-    "trim",
+    "count", "endswith", "find", "index", "lstrip", "partition", "raise_exception", "reject", "rejectattr",
+    "removeprefix", "removesuffix", "rfind", "rindex", "rpartition", "rsplit", "rstrip", "select", "selectattr",
+    "split", "startswith", "strip", "trim",
 ];
 
 /// The literals that may become text of the chat: not what is compared, tested or only looked for, nor the template's

@@ -20,7 +20,7 @@ use crate::template::run::clock::Clock;
 use crate::template::run::state::{Run, Turn};
 use crate::template::syntax::failure::{Failure, Kind, Result};
 use crate::template::syntax::parser::parse;
-use crate::template::syntax::resolve::resolve;
+use crate::template::syntax::scopes::resolve;
 use crate::template::values::budget::{Before, Budget};
 use crate::template::values::size::{size, sizes};
 use crate::template::values::text::{self, Builder, GENERATED, TEMPLATE, Text};
@@ -68,7 +68,7 @@ impl Template {
         &self,
         chat: &Chat<'_>,
         clock: &Clock,
-        finish: impl FnOnce(Made<'_>, &Places<'_>, &[Value<'_>]) -> Result<R>,
+        finish: impl FnOnce(MadePrompt<'_>, &Places<'_>, &[Value<'_>]) -> Result<R>,
     ) -> Result<R> {
         let mut read = Places::new();
         let sent = read.messages(chat.messages)?;
@@ -130,7 +130,7 @@ impl Template {
         let after = after.without(given - run.budget.left());
         let turns = std::mem::take(&mut run.turns);
         let prompt = self.prompt.as_ref().and_then(|prompt| prompt.write(&mut run, &self.body));
-        finish(Made { text, turns, last: last_text, after, roles, prompt }, &places, &messages.values)
+        finish(MadePrompt { text, turns, last: last_text, after, roles, prompt }, &places, &messages.values)
     }
 }
 
@@ -160,7 +160,7 @@ impl Template {
 }
 
 /// The result of a run of a template.
-pub(super) struct Made<'t> {
+pub(super) struct MadePrompt<'t> {
     pub text: Builder,
     pub turns: Vec<Turn>,
     /// The text of the last message, if that goes on.

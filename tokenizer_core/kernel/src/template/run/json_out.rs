@@ -16,7 +16,7 @@ use crate::template::values::text::{Builder, TEMPLATE, Text};
 use crate::template::values::value::Value;
 
 /// The writer of JSON, with its options.
-struct Writer<'r, 't> {
+struct ValueWriter<'r, 't> {
     run: &'r mut Run<'t>,
     made: Builder,
     ensure_ascii: bool,
@@ -50,12 +50,12 @@ pub fn tojson<'t>(run: &mut Run<'t>, value: &Value<'t>, given: Given<'t>) -> Res
     };
     let (ensure_ascii, sort_keys) = (is_set(ensure_ascii), is_set(sort_keys));
     let made = Builder::with_capacity(256);
-    let mut writer = Writer { run, made, ensure_ascii, indent, item_separator, key_separator, sort_keys };
+    let mut writer = ValueWriter { run, made, ensure_ascii, indent, item_separator, key_separator, sort_keys };
     writer.write(value, 0)?;
     Ok(Value::Str(writer.made.finish()))
 }
 
-impl<'t> Writer<'_, 't> {
+impl<'t> ValueWriter<'_, 't> {
     fn literal(&mut self, text: &str) {
         self.made.push(text, TEMPLATE);
     }

@@ -1,4 +1,4 @@
-//! The compiled form: what the parser makes, and in which `resolve` writes down where every variable stands.
+//! The compiled form: what the parser makes, and in which `scopes` writes down where every variable stands.
 
 /// The position of a variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +16,13 @@ pub struct Name {
     pub name: Box<str>,
     /// The position of its value.
     pub slot: Slot,
+}
+
+impl Name {
+    /// A name whose position is not known yet.
+    pub fn new(name: impl Into<Box<str>>) -> Self {
+        Self { name: name.into(), slot: Slot::default() }
+    }
 }
 
 /// An operator of two operands.

@@ -1,5 +1,5 @@
 //! From the source of a template to the tree in `ast`: `lexer`, `parser`, `targets`, `expressions` and `operands`, in
-//! the order in which they call one another; `symbols` and `resolve` lay out the variables as Jinja's compiler does.
+//! the order in which they call one another; `scopes` lays out the variables as Jinja's compiler does.
 
 pub mod ast;
 mod expressions;
@@ -8,8 +8,7 @@ pub mod lexer;
 pub mod names;
 mod operands;
 pub mod parser;
-pub mod resolve;
+pub mod scopes;
 pub mod strings;
-mod symbols;
 mod targets;
 pub mod walk;

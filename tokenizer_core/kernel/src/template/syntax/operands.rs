@@ -1,6 +1,6 @@
 //! Tokens to operands: literals and names, and the attributes, calls, filters and tests behind them.
 
-use super::ast::{Applied, Args, Expr, Name, Slot};
+use super::ast::{Applied, Args, Expr, Name};
 use super::failure::Result;
 use super::lexer::Token;
 use super::names::{is_filter, is_plain_field, is_refused_method, is_test, known_to_jinja};
@@ -20,7 +20,7 @@ impl Parser {
                     "true" | "True" => Expr::Bool(true),
                     "false" | "False" => Expr::Bool(false),
                     "none" | "None" => Expr::None,
-                    _ => Expr::Name(Name { name: name.into(), slot: Slot::default() }),
+                    _ => Expr::Name(Name::new(name)),
                 })
             }
             Token::Str(mut text) => {

@@ -1,6 +1,6 @@
 //! Tokens to what is assigned to: names, attributes of namespaces, parameters.
 
-use super::ast::{Expr, Name, Slot, Target};
+use super::ast::{Expr, Name, Target};
 use super::failure::Result;
 use super::lexer::Token;
 use super::parser::Parser;
@@ -33,7 +33,7 @@ impl Parser {
     pub fn target_name(&mut self) -> Result<Name> {
         let name = self.name()?;
         self.assignable(&name)?;
-        Ok(Name { name, slot: Slot::default() })
+        Ok(Name::new(name))
     }
 
     fn assignable(&self, name: &str) -> Result<()> {
@@ -77,7 +77,7 @@ impl Parser {
             if field.starts_with('_') {
                 return Err(self.unsupported("a namespace takes no name with an underscore"));
             }
-            return Ok(Target::Field(Name { name, slot: Slot::default() }, field));
+            return Ok(Target::Field(Name::new(name), field));
         }
         Ok(Target::Name(self.target_name()?))
     }

@@ -63,20 +63,20 @@ impl Expr {
 
 impl Target {
     /// Every name that is written, but those of namespaces.
-    pub fn names(&mut self, visit: &mut dyn FnMut(&mut Name)) {
+    pub fn names(&mut self) -> Vec<&mut Name> {
         match self {
-            Self::Name(name) => visit(name),
-            Self::Field(..) => {}
-            Self::Tuple(items) => items.iter_mut().for_each(|item| item.names(visit)),
+            Self::Name(name) => vec![name],
+            Self::Field(..) => Vec::new(),
+            Self::Tuple(items) => items.iter_mut().flat_map(Self::names).collect(),
         }
     }
 
     /// Every namespace of which an attribute is written.
-    pub fn namespaces(&mut self, visit: &mut dyn FnMut(&mut Name)) {
+    pub fn namespaces(&mut self) -> Vec<&mut Name> {
         match self {
-            Self::Name(_) => {}
-            Self::Field(name, _) => visit(name),
-            Self::Tuple(items) => items.iter_mut().for_each(|item| item.namespaces(visit)),
+            Self::Name(_) => Vec::new(),
+            Self::Field(name, _) => vec![name],
+            Self::Tuple(items) => items.iter_mut().flat_map(Self::namespaces).collect(),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Stmt {
             _ => {}
         }
         self.parts(&mut |part| match part {
-            StmtPart::Target(target) => target.names(&mut |name| visit(&name.name, None)),
+            StmtPart::Target(target) => target.names().iter().for_each(|name| visit(&name.name, None)),
             StmtPart::Params(params) => params.iter().for_each(|name| visit(&name.name, None)),
             StmtPart::Expr(_) | StmtPart::Body(_) => {}
         });
@@ -203,7 +203,9 @@ pub fn undeclared(body: &mut [Stmt], wanted: &[&str]) -> Vec<String> {
 fn search(body: &mut [Stmt], wanted: &mut Vec<String>, found: &mut Vec<String>) {
     for statement in body {
         statement.parts(&mut |part| match part {
-            StmtPart::Target(target) => target.names(&mut |name| wanted.retain(|wanted| **wanted != *name.name)),
+            StmtPart::Target(target) => {
+                wanted.retain(|wanted| target.names().iter().all(|name| **wanted != *name.name))
+            }
             StmtPart::Params(params) => wanted.retain(|wanted| params.iter().all(|param| **wanted != *param.name)),
             StmtPart::Expr(value) => value.names(&mut |name| {
                 if wanted.iter().any(|wanted| **wanted == *name.name) && found.iter().all(|known| **known != *name.name)

@@ -12,12 +12,12 @@ const STEP: i32 = 256;
 
 /// A number of at most about 1, times 2 to the power of [`STEP`] times `exponent`.
 #[derive(Debug, Clone, Copy, Default)]
-struct Scaled {
+struct ScaledProbability {
     value: f64,
     exponent: i32,
 }
 
-impl Scaled {
+impl ScaledProbability {
     const ONE: Self = Self { value: 1.0, exponent: 0 };
 
     #[inline]
@@ -59,8 +59,8 @@ impl Scaled {
 /// Buffers for one thread.
 #[derive(Debug, Default)]
 pub struct Expectation {
-    forwards: Vec<Scaled>,
-    backwards: Vec<Scaled>,
+    forwards: Vec<ScaledProbability>,
+    backwards: Vec<ScaledProbability>,
 }
 
 impl Expectation {
@@ -75,10 +75,10 @@ impl Expectation {
     ) {
         let (Self { forwards, backwards }, length) = (self, end - start);
         forwards.clear();
-        forwards.resize(length + 1, Scaled::default());
+        forwards.resize(length + 1, ScaledProbability::default());
         backwards.clear();
-        backwards.resize(length + 1, Scaled::default());
-        (forwards[0], backwards[length]) = (Scaled::ONE, Scaled::ONE);
+        backwards.resize(length + 1, ScaledProbability::default());
+        (forwards[0], backwards[length]) = (ScaledProbability::ONE, ScaledProbability::ONE);
         for at in 0..length {
             forwards[at].normalize();
             let here = forwards[at];
@@ -89,12 +89,13 @@ impl Expectation {
         forwards[length].normalize();
         let (all, weight) = (forwards[length], weight as f64);
         for at in (0..length).rev() {
-            let mut sum = Scaled::default();
+            let mut sum = ScaledProbability::default();
             for edge in lattice.at(start + at) {
                 let (probability, behind) = (probabilities[edge.piece()], backwards[at + edge.length()]);
                 sum.add(behind.times(probability));
                 let exponent = forwards[at].exponent + behind.exponent - all.exponent;
-                let both = Scaled { value: forwards[at].value * probability * behind.value / all.value, exponent };
+                let both =
+                    ScaledProbability { value: forwards[at].value * probability * behind.value / all.value, exponent };
                 sums[edge.piece()] += (both.at(0) * weight * unit).round_ties_even() as u64;
             }
             sum.normalize();

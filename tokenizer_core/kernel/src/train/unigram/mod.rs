@@ -2,8 +2,8 @@
 //! prune those that the corpus misses least, until there are as many as wanted.
 //!
 //! In order: `text` are the words of the corpus, `seeds` the substrings to begin with, `lattice` where each of them
-//! stands. A round is `sub_iterations` of `expectation` with the estimate of [`Learner::maximize`], then
-//! [`Learner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over
+//! stands. A round is `sub_iterations` of `expectation` with the estimate of [`UnigramLearner::maximize`], then
+//! [`UnigramLearner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over
 //! threads; `numbers` are functions that round alike on every machine.
 
 mod best;
@@ -88,7 +88,7 @@ pub fn learn(
     if alphabet.len() + options.seed_size >= MAX_PIECES {
         return Err(Error::new(Code::CorpusTooLarge, "there are more than 16 million pieces; take fewer seeds"));
     }
-    let mut learner = Learner::new(&text, &occurrences, options)?;
+    let mut learner = UnigramLearner::new(&text, &occurrences, options)?;
     let places = learner.lattice.places.clone();
     let mut largest_first: Vec<usize> = (0..options.sizes.len()).collect();
     largest_first.sort_by_key(|at| Reverse(options.sizes[*at]));
@@ -150,7 +150,7 @@ fn check(options: &UnigramOptions) -> Result<()> {
 
 /// A run.
 #[derive(Clone)]
-struct Learner<'a> {
+struct UnigramLearner<'a> {
     text: &'a TrainingText,
     options: &'a UnigramOptions,
     lattice: Lattice,
@@ -169,7 +169,7 @@ struct Learner<'a> {
     reached: usize,
 }
 
-impl<'a> Learner<'a> {
+impl<'a> UnigramLearner<'a> {
     fn new(text: &'a TrainingText, alphabet: &[(char, u64)], options: &'a UnigramOptions) -> Result<Self> {
         let suffixes = seeds(text, options.max_length, options.seed_size);
         let characters: Vec<char> = alphabet.iter().map(|(character, _)| *character).collect();

@@ -130,14 +130,14 @@ impl WindowCharacters {
 
     /// The pairs whose right character is in the window, at places of `open`, and that may be cut.
     #[inline(always)]
-    fn pairs(self, before: Self, open: u64) -> Pairs {
+    fn pairs(self, before: Self, open: u64) -> PairBits {
         let moved = |here: u64, before: u64, by: u32| here << by | before >> (u64::BITS - by);
         let left_one = moved(self.one, before.one, 1);
         let left_two = moved(self.two, before.two, 2);
         let left_three = moved(self.three, before.three, 3);
         let left_four = moved(self.four, before.four, 4);
         let open = open & !left_four & !moved(self.blank, before.blank, 1);
-        Pairs {
+        PairBits {
             two: open & self.two & left_two,
             three: open & self.three & left_three,
             other: open & (self.one & !left_one | self.two & !left_two | self.three & !left_three),
@@ -146,7 +146,7 @@ impl WindowCharacters {
 }
 
 /// Pairs of characters that may be cut, a bit for each where the right one begins.
-struct Pairs {
+struct PairBits {
     /// Both of two bytes.
     two: u64,
     /// Both of three.
@@ -154,7 +154,7 @@ struct Pairs {
     other: u64,
 }
 
-impl Pairs {
+impl PairBits {
     /// Those that no token spans.
     #[inline(always)]
     fn apart(&self, crossings: &Crossings, text: &str, at: usize) -> u64 {
