@@ -26,8 +26,8 @@ from service.routes.texts import (
     token_texts,
 )
 from service.schemas.answers import OffsetsAnswer
+from service.schemas.offsets import OffsetsRequest
 from service.schemas.parts import Nulls
-from service.schemas.requests import OffsetsRequest
 from service.settings import Settings
 from service.state import ServerState
 from tokenizer_core import EncodedPair, Offsets, Unit, length_in, overlapping

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from service.schemas.decoding import DecodeRequest
 from service.schemas.fields import Id, Object, Span
 from service.schemas.narrowing import either, list_of, narrow
+from service.schemas.offsets import OffsetsRequest
 from service.schemas.packing import PackRequest
 from service.schemas.parsing import Output, ParseRequest
 from service.schemas.requests import CountRequest, EncodeRequest, RenderRequest
