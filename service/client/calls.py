@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Any, TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,19 @@ from service.client.answers import Answer, Compared, Count, Decoded, Encoding, P
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
 from service.client.batches import is_whole, json_rows
 from service.client.call import Call, Rows
+from service.client.options import (
+    ChatOptions,
+    CountChatOptions,
+    DecodeOptions,
+    EncodeChatOptions,
+    EncodeOptions,
+    OffsetsOptions,
+    ParseOptions,
+    StreamOptions,
+    TextOptions,
+)
 from service.http.media import ARROW, OCTETS, ROW_LENGTHS
-from service.schemas.fields import SpecialTokens
-from service.schemas.parts import PartName
-from tokenizer_core import InvalidOption, InvalidUnicode, RewrittenHistory, Side, Truncation, Unit
+from tokenizer_core import InvalidOption, InvalidUnicode
 
 IdArray = npt.NDArray[np.uint32]
 
@@ -32,101 +41,6 @@ Chat = Sequence[Mapping[str, Any]]
 _TEXTS = ("text", "text_pair")
 _ROWS_OF_OCTETS = 512
 """Rows of an answer in bare bytes, whose lengths stand in a header."""
-
-
-class TextOptions(TypedDict, total=False):
-    """Options of every method with texts; ``text_pair`` is the second text, or a list of them for many texts."""
-
-    tokenizer: str
-    text_pair: str | Sequence[str]
-    special_tokens: SpecialTokens
-    add_special_tokens: bool
-
-
-class EncodeOptions(TextOptions, total=False):
-    """The options of ``encode``; ``parts`` is ``return`` of the HTTP API, which is not a name in Python."""
-
-    max_length: int
-    truncation: Truncation
-    truncation_side: Side
-    stride: int
-    padding: str
-    padding_side: Side
-    pad_token: str
-    pad_to_multiple_of: int
-    dropout: float
-    alpha: float
-    nbest: int
-    seed: int
-    word_labels: Sequence[int] | Sequence[Sequence[int]]
-    block_hashes: Mapping[str, Any]
-    since: Mapping[str, Any]
-    parts: Sequence[PartName]
-
-
-class ChatOptions(TypedDict, total=False):
-    """Options of every method with chats."""
-
-    tokenizer: str
-    tools: Sequence[Mapping[str, Any]]
-    documents: Sequence[Mapping[str, Any]]
-    add_generation_prompt: bool
-    continue_final_message: bool | str
-    template_args: Mapping[str, Any]
-    template: str
-    unused: Literal["refuse", "report"]
-
-
-class CountChatOptions(ChatOptions, total=False):
-    """The options of ``count_chat``."""
-
-    special_tokens: SpecialTokens
-
-
-class EncodeChatOptions(ChatOptions, EncodeOptions, total=False):
-    """The options of ``encode_chat``."""
-
-    train_on: str | Sequence[str]
-    train_reasoning: Literal["all", "written", "none"]
-    prefix_ids: Sequence[int]
-    new_from: int
-    rewritten: RewrittenHistory
-
-
-class OffsetsOptions(TextOptions, total=False):
-    """The options of ``offsets``."""
-
-    unit: Unit
-    trim_offsets: bool
-    tokens: bool
-
-
-class ParseOptions(TypedDict, total=False):
-    """The options of ``parse``."""
-
-    tokenizer: str
-    messages: Chat
-    prompt: str
-    tools: Sequence[Mapping[str, Any]]
-    documents: Sequence[Mapping[str, Any]]
-    continue_final_message: bool
-    template_args: Mapping[str, Any]
-    template: str
-    response_template: Mapping[str, Any]
-
-
-class DecodeOptions(TypedDict, total=False):
-    """The options of ``decode``."""
-
-    tokenizer: str
-    skip_special_tokens: bool
-
-
-class StreamOptions(DecodeOptions, total=False):
-    """The options of ``decode`` for a stream: the ``pending`` of the answer before, at first an empty string."""
-
-    pending: str
-    final: bool
 
 
 def rows_of(kind: type[A]) -> Callable[[Any], list[A]]:
