@@ -150,6 +150,7 @@ def test_options_of_methods_are_those_of_routes(options: Any, model: Any, withou
 
 def test_fields_of_answers_are_the_parts_of_the_route() -> None:
     others = {"template", "block_hashes", "appended", "inserted", "retokenized_equal"}
+    others |= {"new_ids", "prefix_hash", "since"}
     assert set(get_args(parts.PartName)) == parts.PARTS.keys() == Encoding.__annotations__.keys() - others
 
 

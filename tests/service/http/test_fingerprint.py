@@ -16,6 +16,7 @@ from tokenizer_core import Tokenizer
 CHAT = [{"role": "user", "content": "the fox"}]
 TEXTS: dict[str, Any] = {"text": "the fox"}
 CHATS: dict[str, Any] = {"messages": CHAT}
+GENERATED = {"request_id": "one", "choices": [{"index": 0, "token_ids": [5, 6]}]}
 BODIES: dict[str, list[dict[str, Any]]] = {
     "/encode": [
         TEXTS,
@@ -42,6 +43,11 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/v1/completions/render": [{"prompt": "the fox"}],
     "/v1/messages/render": [{**CHATS, "max_tokens": 8}],
     "/v1/responses/render": [{"input": "the fox"}],
+    "/v1/chat/completions/derender": [{"generate_response": GENERATED}],
+    "/v1/completions/derender": [{"generate_responses": [GENERATED]}],
+    "/parse": [
+        {"outputs": [{"text": "the fox"}], "response_template": {"start_anchor": "a", "fields": {"content": {}}}}
+    ],
 }
 OTHER_FORMS = ("application/octet-stream", "application/vnd.apache.arrow.stream")
 

@@ -106,7 +106,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"outputs": [{"text": ""}] * 20, "prompt": "x" * 5000}, "too_many_ids", "outputs"),
     ({"outputs": [{"text": ""}] * 21}, "too_many_items", "outputs"),
     ({"outputs": [{"text": 5}]}, "invalid_type", "outputs[0].text"),
-    ({"outputs": [{"text": "x", "id": 5}]}, "unknown_field", "outputs"),
+    ({"outputs": [{"text": "x", "id": 5}]}, "unknown_field", "outputs[0].id"),
     ({"outputs": [{"text": "x"}], "messages": []}, "invalid_option", "messages"),
     ({"outputs": [{"text": "x"}], "messages": [USER], "template": "rag"}, "invalid_option", "template"),
     (
