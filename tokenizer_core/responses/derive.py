@@ -200,7 +200,11 @@ class _Gathered:
             marks = {end.strip() for end in self.thought_ends}
             heads = {head for head in self.heads if MARK.search(head) and not any(mark in head for mark in marks)}
             ends = {end + head for end in self.thought_ends for head in {"", *heads} if not head or head not in end}
-            thought = {"open_pattern": r"\A" + any_of(self.thought), "close_pattern": any_of(ends) + (self.split or "")}
+            close = any_of(ends) + (self.split or "")
+            if self.split == "" and (opens := {each for each in self.opens if each.strip()}):
+                # White space before content belongs to that; before calls it would be all of the content.
+                close += rf"(?:\s*(?={any_of(opens)}))?"
+            thought = {"open_pattern": r"\A" + any_of(self.thought), "close_pattern": close}
             fields["reasoning_content"] = {**thought, **(_TEXT if self.split is None else {"content": "text"})}
         if self.form:
             fields["tool_calls"] = self._made_calls(self.form)

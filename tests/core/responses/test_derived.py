@@ -205,6 +205,17 @@ def test_what_a_model_is_known_to_write_is_read_too(mark: str) -> None:
     assert (found["reasoning_content"], found["content"], arguments(found)) == ("Hm.", "", [("f", {"a": 1})])
 
 
+@needs_data
+@pytest.mark.parametrize("name", ["deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "llama-cpp-deepseek-r1"])
+def test_white_space_between_reasoning_and_calls_is_no_content(name: str) -> None:
+    spec = derive(compiled(source(name)), SPECIALS).spec
+    assert spec is not None
+    call = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜>"
+    for said, content in (("", ""), ("Hi.", "\n\nHi.")):  # The template keeps white space before content.
+        found = read(spec, "<｜Assistant｜><think>\n", f"Hm.\n</think>\n\n{said}{call}<｜tool▁calls▁end｜>", [])
+        assert (found["reasoning_content"], found["content"], arguments(found)) == ("Hm.", content, [("f", {})])
+
+
 def turn(draw: random.Random, spec: dict[str, Any], unread: set[str]) -> tuple[dict[str, Any], list[Any]]:
     """Draw a message, and the tools that it calls."""
 
