@@ -156,6 +156,14 @@ def test_every_character_alone_and_between_others(name):
             assert batch[index].tolist() == expected, hex(ord(characters[index]))
 
 
+@needs_data
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("text", ["\u0301" * 6_000, "漢" * 6_000, "é🙂" * 3_000])
+def test_a_long_text_without_a_border_has_the_library_s_ids(name, text):
+    ids = load(name).encode(text, special_tokens="text")
+    assert np.array_equal(ids, np.array(library(real(name)).encode(text), dtype=np.uint32))
+
+
 @pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize("name", SETS)
