@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zstandard
 
 from benchmarks.openers import tiktoken_encoding
 
@@ -45,6 +44,8 @@ def encoded(text: str) -> Any:
 
 def texts(folder: Path) -> Iterator[str]:
     """Read the documents."""
+    import zstandard
+
     for path in sorted(folder.iterdir()):
         with path.open("rb") as file:
             packed = path.suffix == ".zst"

@@ -23,6 +23,7 @@ from service.routes.json_route import PROBLEM_RESPONSES, Handler, Negotiate, Res
 from service.routes.rows import ChatSource, Encoded, PairSource, TextSource, shape
 from service.routes.since import count_kept, new_of
 from service.routes.texts import (
+    Ids,
     encode_pairs,
     encode_rows,
     is_one,
@@ -36,7 +37,7 @@ from service.schemas.answers import EncodeAnswer
 from service.schemas.parts import PARTS, PLAIN, PartName, Subject, needs_of
 from service.schemas.requests import EncodeRequest
 from service.state import ServerState
-from tokenizer_core import SamplingOptions, TokdError
+from tokenizer_core import Row, SamplingOptions, TokdError
 
 MAX_DRAWN = 1 << 20
 """The most characters of a text that is drawn at random: sampling takes up to 100 bytes for a byte of it."""
@@ -123,15 +124,19 @@ def encode(state: ServerState, body: EncodeRequest, writer: Writer = write) -> A
             counts = [row.count for row in rows]
             fields = {name: map(PARTS[name].make, rows, encoded.sources) for name in encoded.parts}
             fields |= encoded.more
-            bare = [row.ids[row.pad_left :][: row.count] for row in rows]
             since, hashes = body.since, body.block_hashes
             if since is not None:
-                fields |= {name: [value] for name, value in new_of(since, bare[0]).items()}
+                fields |= {name: [value] for name, value in new_of(since, _unpadded(rows[0])).items()}
             if hashes is not None:
+                bare = map(_unpadded, rows)
                 fields[FIELD] = (hashes_of(hashes, ids, count_kept(since, ids)) for ids in bare)
         return writer(loaded, encoded.shape, fields, sum(counts), template=encoded.template)
     except TokdError as error:
         raise from_core(error) from error
+
+
+def _unpadded(row: Row) -> Ids:
+    return row.ids[row.pad_left :][: row.count]
 
 
 def _texts(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, writer: Writer) -> Encoded:

@@ -91,7 +91,7 @@ class _Gathered:
     def fields(self) -> dict[str, Any]:
         """Gather, and return the fields; none if content is written nowhere, or turns begin in no common way."""
         if not any(turn.find("content") for turn in self.plain):
-            self.notes.append("content: the template writes none")
+            self.notes.append(f"content: {self.prober.failure or 'the template writes none'}")
             return {}
         self.anchors = Anchors([*self.plain, *self.called])
         self.plain, self.called = (list(filter(self.anchors.rest, turns)) for turns in (self.plain, self.called))

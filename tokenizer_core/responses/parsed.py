@@ -138,7 +138,8 @@ class ParsedChat:
         again = rendered.text
         if again.startswith(whole) and all(span.end <= len(whole) for span in rendered.spans[-1:]):
             return None
-        pairs = enumerate(zip(whole, again, strict=False))
+        same = len(prompt) if again.startswith(prompt) else 0
+        pairs = enumerate(zip(whole[same:], again[same:], strict=False), same)
         at = next((at for at, (one, other) in pairs if one != other), min(len(whole), len(again)))
         return Difference(at - len(prompt), whole[at : at + _SHOWN], again[at : at + _SHOWN])
 

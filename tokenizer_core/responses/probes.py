@@ -26,6 +26,8 @@ KEYS = "colour", "shade"
 SAID, THOUGHT, ASKED, ANSWERED = "Saying.", "Thinking.", "Asking?", "Answering."
 
 KEY = "\0"
+_STEPS = 200_000
+"""The most steps of a rendering, some ten times what real templates take: there are hundreds."""
 _LONG = 60
 """More characters than end a turn."""
 
@@ -106,6 +108,7 @@ class Prober:
     Attributes:
         arguments: the form of calls' arguments: an object, or its JSON.
         thinking: the arguments of the template by which a model thinks or does not.
+        failure: why the template failed last; many fail on some of the turns.
     """
 
     def __init__(self, template: Template, specials: Specials) -> None:
@@ -117,6 +120,7 @@ class Prober:
         given = {"messages", "tools", "add_generation_prompt", "documents", "loop", *FUNCTIONS, *specials}
         self._needed = {name: "x" for name in template.engine.needs if name not in given}
         self._prompts: dict[Any, str | None] = {}
+        self.failure: str | None = None
 
     def turns(self, message: Message, tools: Sequence[Mapping[str, Any]] = TOOLS) -> Iterator[Turn]:
         """Write a message behind each history, with thinking on and off, with tools and without."""
@@ -220,9 +224,10 @@ class Prober:
                     arguments=chat_json({**more, **arguments}, "template_args"),
                     add_generation_prompt=begins,
                     content_format="auto",
+                    most=_STEPS,
                 )
-            except InputError:
-                continue
+            except InputError as error:
+                self.failure = error.message
         return None
 
 

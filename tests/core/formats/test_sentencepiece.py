@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from itertools import chain
+from random import Random
 
 import numpy as np
 import pytest
@@ -158,8 +159,13 @@ def test_every_character_alone_and_between_others(name):
 
 @needs_data
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("text", ["\u0301" * 6_000, "漢" * 6_000, "é🙂" * 3_000])
-def test_a_long_text_without_a_border_has_the_library_s_ids(name, text):
+@pytest.mark.parametrize(
+    "text",
+    ["\u0301" * 6_000, "漢" * 6_000, "é🙂" * 3_000, "".join(Random(5).choices("\u0301漢é🙂ꙮ a▁", k=40_000))],
+    ids=["marks", "ideographs", "pairs", "mixed"],
+)
+def test_a_sum_of_many_unknown_characters_has_the_library_s_ids(name, text):
+    """Where their bytes are tokens, the sum is looked at behind each: also within a character."""
     ids = load(name).encode(text, special_tokens="text")
     assert np.array_equal(ids, np.array(library(real(name)).encode(text), dtype=np.uint32))
 

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +132,15 @@ def test_what_is_not_written_is_told() -> None:
     assert fields_of(derived) == ["content"]
     assert derived.notes == ("reasoning_content: the template writes none", "tool_calls: the template writes none")
     assert derive(compiled("{{ messages | length }}"), SPECIALS) == (None, ("content: the template writes none",))
+
+
+def test_a_template_of_many_steps_is_not_tried_hundreds_of_times() -> None:
+    begun = time.process_time()
+    derived = derive(compiled("{% for i in range(40000) %}{% set x = i * 2 %}{% endfor %}" + CHATML), SPECIALS)
+    assert derived.spec is None
+    assert "takes more steps" in derived.notes[0]
+    # A rendering with all the steps that a chat may take needs a tenth of a second.
+    assert time.process_time() - begun < 5
 
 
 def test_marks_in_content_stay_content() -> None:

@@ -12,6 +12,7 @@ mod compile;
 mod dialect;
 mod extent;
 mod machine;
+mod memory;
 mod portable;
 mod program;
 mod python;
@@ -21,8 +22,8 @@ use fancy_regex::Expr;
 // The builder sets these for its own engine; the parser, which is public, takes them as bits.
 use fancy_regex::internal::{FLAG_MULTI, FLAG_ONIGURUMA_MODE, FLAG_UNICODE};
 
-pub(crate) use self::machine::OutOfSteps;
-pub use self::machine::{BASE_STEPS, StepBudget};
+pub(crate) use self::memory::OutOfSteps;
+pub use self::memory::{BASE_STEPS, StepBudget};
 pub use self::portable::from_tiktoken;
 use self::program::{Instruction, Program};
 pub(crate) use self::search::{Search, Sought};

@@ -5,7 +5,8 @@
 
 use memchr::{memchr, memmem};
 
-use super::machine::{Stop, resume, run};
+use super::machine::{resume, run};
+use super::memory::Stop;
 use super::{Expression, OutOfSteps, StepBudget};
 use crate::unicode::utf8::decode;
 

@@ -6,7 +6,9 @@ use xxhash_rust::xxh3::Xxh3;
 use super::answer::write_field;
 use crate::json::numbers::{write_ids, write_number};
 
-/// Bytes that are hashed at once.
+/// The most ids that a caller may have.
+const MAX_COUNT: usize = 1 << 31;
+/// Ids that are hashed at once.
 const BLOCK: usize = 1 << 10;
 
 /// The ids that a caller has: their number and [`prefix_hash`].
@@ -24,7 +26,8 @@ impl Since {
         let since: Self = serde_json::from_str(json).ok()?;
         let is_hash =
             since.hash.len() == 32 && since.hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        (is_hash || since.hash.is_empty()).then_some(since)
+        let is_count = since.count <= MAX_COUNT;
+        (is_count && (is_hash || since.hash.is_empty())).then_some(since)
     }
 
     /// Write the members of an answer.

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::entries::{Entries, char_len};
+use super::is_char_start;
 use crate::model::Cuts;
+use crate::unicode::utf8::{decode, previous};
 use crate::vocabulary::Vocabulary;
 
 /// Bits for each pair of characters: fewer would take more pairs for spanned that are not.
@@ -89,7 +91,7 @@ impl SafeBorders {
 
     /// The same for a pair of which one is beyond ASCII, without tables.
     fn is_other_border(&self, entries: &Entries, text: &[u8], before: usize, at: usize) -> bool {
-        let bit = self.bit(decode(text, before), decode(text, at));
+        let bit = self.bit(code(text, before), code(text, at));
         self.others[bit / 64] >> (bit % 64) & 1 == 0 && self.parts_unknown(entries, text, before, at)
     }
 
@@ -106,12 +108,10 @@ impl SafeBorders {
         entries.get(&text[at..(at + char_len(first)).min(text.len())]).is_some()
     }
 
-    /// Tell whether a word begins at `at`, the beginning of a character.
+    /// Tell whether a word begins at `at`: never within a character, whose bytes may be tokens.
     pub fn is_at(&self, entries: &Entries, text: &[u8], at: usize) -> bool {
-        let before = text[..at].iter().rposition(|byte| byte & 0xC0 != 0x80);
-        before.is_none_or(|before| {
-            at == text.len() || self.is_border(entries, text, [before, at], [decode(text, before), decode(text, at)])
-        })
+        let (Some(first), Some(before)) = (text.get(at), previous(text, at)) else { return true };
+        is_char_start(*first) && self.is_border(entries, text, [before, at], [code(text, before), code(text, at)])
     }
 
     /// The first border behind `start`, a beginning of a character, or the end of the text.
@@ -128,14 +128,15 @@ impl SafeBorders {
     #[inline(always)]
     fn each(&self, entries: &Entries, text: &[u8], start: usize, mut go_on: impl FnMut(usize) -> bool) {
         let Some(first) = text.get(start) else { return };
-        let (mut before, mut at, mut left) = (start, start + char_len(*first), decode(text, start));
+        let (mut left, length) = decode(text, start, *first);
+        let (mut before, mut at) = (start, start + length);
         while at < text.len() {
-            let right = decode(text, at);
+            let (right, length) = decode(text, at, text[at]);
             if self.is_border(entries, text, [before, at], [left, right]) && !go_on(at) {
                 return;
             }
             (before, left) = (at, right);
-            at += char_len(text[at]);
+            at += length;
         }
         go_on(text.len());
     }
@@ -149,16 +150,7 @@ impl SafeBorders {
     }
 }
 
-/// The character that begins at `at`, as its number or at least as one of its own: a text may begin within a character.
-/// With [`char_len`], by which a byte within a character is one step, the walk comes to the next beginning.
 #[inline(always)]
-fn decode(text: &[u8], at: usize) -> u32 {
-    let byte = |offset: usize| text.get(at + offset).map_or(0, |byte| u32::from(*byte & 0x3F));
-    let first = u32::from(text[at]);
-    match first {
-        ..0x80 => first,
-        0x80..0xE0 => (first & 0x1F) << 6 | byte(1),
-        0xE0..0xF0 => (first & 0x0F) << 12 | byte(1) << 6 | byte(2),
-        _ => (first & 0x07) << 18 | byte(1) << 12 | byte(2) << 6 | byte(3),
-    }
+fn code(text: &[u8], at: usize) -> u32 {
+    decode(text, at, text[at]).0
 }
