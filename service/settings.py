@@ -57,9 +57,8 @@ class Settings:
     )
     tokenizers: str | None = setting(
         None,
-        "directory of the server's tokenizers, each a directory of its own, served as they come and go; `POST "
-        "/tokenizers` and jobs write there, or beside the first artifact if not set. Servers and workers on several "
-        "hosts share it",
+        "directory of tokenizers, served as they come and go; `POST /tokenizers` and jobs write there, or beside the "
+        "first artifact if not set. Servers and workers share it",
     )
     watch: str | None = setting(None, "until the next release, instead of `tokenizers`: directory that is only served")
     tokenizer_roots: tuple[str, ...] = setting(
@@ -77,22 +76,21 @@ class Settings:
     )
     render: tuple[str, ...] = _by_model(
         "MODEL=ENGINE",
-        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` is any "
-        "text",
+        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`",
     )
     literals: tuple[str, ...] = _by_model(
         "MODEL=MEANING",
         "meaning of a special token's literal in chats of drop-in routes, each as `model=text` (the default) or "
-        "`model=engine`, where users can write control tokens, as in the engine",
+        "`model=engine`, where users can write control tokens",
     )
     parsing: tuple[str, ...] = _by_model(
         "MODEL=FORM",
         "what the derender routes make of an output, each as `model=message` (the default: what renders back), "
-        "`model=vllm` (with the white space around reasoning and content, as vLLM's parsers leave it) or `model=text`",
+        "`model=vllm` (with the white space that vLLM's parsers leave) or `model=text`",
     )
     max_model_len: tuple[str, ...] = _by_model(
         "MODEL=LENGTH",
-        "how many ids a model takes, each as `model=32768`; `*` is any text; without it what the artifact says",
+        "how many ids a model takes, each as `model=32768`; without it what the artifact says",
     )
     chat_literals: str = setting(
         "text",
@@ -128,8 +126,8 @@ class Settings:
     )
     trusted_proxies: tuple[str, ...] = setting(
         (),
-        "addresses and networks of proxies whose `x-forwarded-for` names the caller in the access log, such as "
-        "`10.0.0.0/8`; `unix` is whoever connects to the unix socket",
+        "addresses and networks of proxies whose `x-forwarded-for` is believed, such as `10.0.0.0/8`; `unix` is "
+        "whoever connects to the unix socket",
         item="ADDRESS",
         separator=",",
     )
@@ -160,7 +158,7 @@ class Settings:
     max_held_bytes: int = setting(
         512 << 20,
         "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory of the "
-        "encoder comes on top: see Limits in http.md",
+        "encoder comes on top",
         least=1,
     )
     max_work_bytes: int = setting(
