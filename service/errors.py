@@ -208,10 +208,9 @@ def from_status(status: int, path: str, methods: Sequence[str], routes: Iterable
         near = did_you_mean(path, routes)
         return ServiceError("not_found", f"there is no route {quote(path)}; GET /docs lists them{near}")
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        allow = (b"allow", ", ".join(methods).encode("ascii"))
-        return ServiceError(
-            "method_not_allowed", "this route has another method; see the header allow", headers=(allow,)
-        )
+        allowed = ", ".join(methods)
+        allow = (b"allow", allowed.encode("ascii"))
+        return ServiceError("method_not_allowed", f"this route has another method: {allowed}", headers=(allow,))
     return ServiceError("internal", f"the framework answered {status}")
 
 

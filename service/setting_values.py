@@ -9,6 +9,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokenizer_core import did_you_mean
+
 ENV_PREFIX = "TOKD_"
 TEST_PREFIX = "TOKD_TEST_"
 """Variables of the test suite, which a server started by a test inherits."""
@@ -148,7 +150,8 @@ def read_settings(path: Path, rows: Mapping[str, Row]) -> dict[str, Any]:
     for name, value in given.items():
         row = rows.get(name)
         if row is None or name == "settings_file":
-            raise InvalidSetting("settings_file", f"{path} has {name[:40]!r}, which is not a setting for it")
+            near = did_you_mean(name, rows)
+            raise InvalidSetting("settings_file", f"{path} has {name[:40]!r}, which is not a setting for it{near}")
         if not fits(value, row.type if row.type != str | None else str):
             kinds = {int: "a whole number", bool: "true or false", tuple[str, ...]: "a list of strings"}
             raise InvalidSetting("settings_file", f"{path}: {name} must be {kinds.get(row.type, 'a string')}")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from service.setting_values import ENV_PREFIX, InvalidSetting, Row, fits, ours, read_settings, read_value, setting
-from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact
+from tokenizer_core import BASE_ARTIFACT, CACHE_BYTES, MAX_CACHE_BYTES, base_artifact, did_you_mean
 
 BESIDE_BASE = str(Path(BASE_ARTIFACT).parent)
 """The directory that jobs publish into beside the installed artifact: never into the package."""
@@ -31,6 +31,7 @@ PACK_LEAST = 256 << 10
 """Smaller answers take longer to pack than to send."""
 
 _DAY_SECONDS = 86_400
+_UNITS = ("bytes", "seconds", "days", "port")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _MODE = re.compile(r"[0-7]{3}")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
@@ -57,11 +58,13 @@ class Settings:
     )
     tokenizers: str | None = setting(
         None,
-        "directory of the server's tokenizers, each a directory of its own, served as they come and go; `POST "
-        "/tokenizers` and jobs write there, or beside the first artifact if not set. Servers and workers on several "
-        "hosts share it",
+        "directory of tokenizers, served as they come and go; `POST /tokenizers` and jobs write there, or beside the "
+        "first artifact if not set. Servers and workers share it",
+        item="DIR",
     )
-    watch: str | None = setting(None, "until the next release, instead of `tokenizers`: directory that is only served")
+    watch: str | None = setting(
+        None, "until the next release, instead of `tokenizers`: directory that is only served", item="DIR"
+    )
     tokenizer_roots: tuple[str, ...] = setting(
         (),
         "directories below which `POST /tokenizers` may read",
@@ -77,22 +80,21 @@ class Settings:
     )
     render: tuple[str, ...] = _by_model(
         "MODEL=ENGINE",
-        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`; `*` is any "
-        "text",
+        "form of the answers of the render routes, each as `model=vllm` (the default) or `model=sglang`",
     )
     literals: tuple[str, ...] = _by_model(
         "MODEL=MEANING",
         "meaning of a special token's literal in chats of drop-in routes, each as `model=text` (the default) or "
-        "`model=engine`, where users can write control tokens, as in the engine",
+        "`model=engine`, where users can write control tokens",
     )
     parsing: tuple[str, ...] = _by_model(
         "MODEL=FORM",
         "what the derender routes make of an output, each as `model=message` (the default: what renders back), "
-        "`model=vllm` (with the white space around reasoning and content, as vLLM's parsers leave it) or `model=text`",
+        "`model=vllm` (with the white space that vLLM's parsers leave) or `model=text`",
     )
     max_model_len: tuple[str, ...] = _by_model(
         "MODEL=LENGTH",
-        "how many ids a model takes, each as `model=32768`; `*` is any text; without it what the artifact says",
+        "how many ids a model takes, each as `model=32768`; without it what the artifact says",
     )
     chat_literals: str = setting(
         "text",
@@ -128,8 +130,8 @@ class Settings:
     )
     trusted_proxies: tuple[str, ...] = setting(
         (),
-        "addresses and networks of proxies whose `x-forwarded-for` names the caller in the access log, such as "
-        "`10.0.0.0/8`; `unix` is whoever connects to the unix socket",
+        "addresses and networks of proxies whose `x-forwarded-for` is believed, such as `10.0.0.0/8`; `unix` is "
+        "whoever connects to the unix socket",
         item="ADDRESS",
         separator=",",
     )
@@ -145,10 +147,12 @@ class Settings:
         "takes to notice",
         most=3600,
     )
-    uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port")
+    uds: str | None = setting(None, "path of a unix socket to listen on instead of host and port", item="PATH")
     uds_mode: str = setting("666", "permissions of that socket, in octal: who may connect")
     keys: str | None = setting(
-        None, "file of API keys; every request except health, metrics and documentation then needs one"
+        None,
+        "file of API keys, of `tokd key new`; every request except health, metrics and documentation then needs one",
+        item="FILE",
     )
     no_auth: bool = setting(False, "allow other hosts to reach the server without keys")
     workers: int = setting(1, "server processes", least=1, most=1024)
@@ -160,7 +164,7 @@ class Settings:
     max_held_bytes: int = setting(
         512 << 20,
         "bytes of bodies and large answers in one process at once; beyond it 503, alone 413. The memory of the "
-        "encoder comes on top: see Limits in http.md",
+        "encoder comes on top",
         least=1,
     )
     max_work_bytes: int = setting(
@@ -203,7 +207,7 @@ class Settings:
         most=30 * _DAY_SECONDS,
     )
     trained: str | None = setting(
-        None, "until the next release, instead of `tokenizers`: directory that is only written to"
+        None, "until the next release, instead of `tokenizers`: directory that is only written to", item="DIR"
     )
     max_trained: int = setting(8, "trained tokenizers open in one process at once", least=1)
     jobs_url: str | None = setting(
@@ -279,7 +283,7 @@ class Settings:
             raise InvalidSetting(
                 "max_held_bytes",
                 f"is {self.max_held_bytes}, less than max_body_bytes {self.max_body_bytes}; "
-                "a body of the allowed size could never be held",
+                "raise it, or lower that: a body of the allowed size could never be held",
             )
 
     @property
@@ -354,7 +358,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         elif row.type is bool:
             parser.add_argument(row.flag, dest=row.name, nargs="?", const="true", metavar="BOOL", help=help_text)
         else:
-            parser.add_argument(row.flag, dest=row.name, metavar=row.name.rsplit("_")[-1].upper(), help=help_text)
+            last = row.name.rsplit("_")[-1]
+            metavar = row.item or ("N" if row.type is int and last not in _UNITS else last.upper())
+            parser.add_argument(row.flag, dest=row.name, metavar=metavar, help=help_text)
 
 
 def markdown() -> str:
@@ -373,7 +379,7 @@ def _read_variables(env: Mapping[str, str], rows: Mapping[str, Row]) -> dict[str
     given = ours(env)
     for name in given:
         if name not in rows:
-            raise InvalidSetting(name, f"is not a setting; the settings are {', '.join(rows)}")
+            raise InvalidSetting(name, f"is not a setting{did_you_mean(name, rows)}; see tokd serve --help")
     return {row.name: read_value(row, given[row.env], row.env) for row in rows.values() if row.env in given}
 
 

@@ -153,6 +153,8 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         way = f"; {_way(path)}" if isinstance(error, NotADirectoryError) else ""
+        if isinstance(error, FileNotFoundError):
+            way = f"; tokd import MODEL -o {path} makes one of hf:ORG/NAME or a directory"
         raise ArtifactNotFound(f"there is no artifact at {path}: {files.reason(error)}{way}") from None
 
 

@@ -68,7 +68,7 @@ def fetch(reference: str) -> Snapshot:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import GatedRepoError
     except ImportError:
-        raise Unsupported("hf: needs huggingface_hub; install tokd[hub]", field="path") from None
+        raise Unsupported("hf: needs huggingface_hub; install it with pip install 'tokd[hub]'", field="path") from None
     try:
         directory = Path(snapshot_download(repository, revision=revision, allow_patterns=list(_FILES)))
     except GatedRepoError:

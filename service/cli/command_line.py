@@ -39,8 +39,9 @@ def make_parser(names: Iterable[str] = COMMANDS) -> Parser:
     parser = Parser(
         prog="tokd",
         description="Text to token ids and back, exactly as the model's own tokenizer does.",
-        epilog="Exit status: 0 done, 1 failed, 2 the command line or a setting is wrong, 130 interrupted, 141 the "
-        "reader of the output went away.",
+        epilog="Begin with tokd serve, and open http://127.0.0.1:8000. tokd import hf:Qwen/Qwen3-8B -o DIR makes an "
+        "artifact of a model, for tokd serve --artifact DIR. tokd COMMAND --help has all options. Exit status: 0 done, "
+        "1 failed, 2 the command line or a setting is wrong, 130 interrupted, 141 the reader of the output went away.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)

@@ -18,9 +18,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "completion",
         help="print what completes commands in a shell",
-        description="Print a script by which a shell completes commands, options and their values.",
+        description="Print a script by which a shell completes commands, options and their values. It goes, for bash, "
+        "into ~/.local/share/bash-completion/completions/tokd; for fish, into ~/.config/fish/completions/tokd.fish; "
+        "for zsh, into ~/.zfunc/_tokd, with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc.",
     )
-    parser.add_argument("shell", choices=SHELLS, help="the shell; docs/command.md says where its script goes")
+    parser.add_argument("shell", choices=SHELLS, help="the shell: tokd completion bash > PLACE")
     parser.set_defaults(run=run)
 
 

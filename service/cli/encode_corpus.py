@@ -40,6 +40,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "encode-corpus",
+        usage="%(prog)s CORPUS ... -o DIR [-t ARTIFACT] [--format FORMAT] [OPTION ...]",
         help="encode a corpus into training files",
         description="Encode every document of text, JSON lines or Parquet into the files that a trainer reads.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -21,8 +21,14 @@ _CALLED = {
 
 def flags_of(parser: ArgumentParser) -> dict[str, str]:
     """Return the flags of a command by the names of the options."""
-    named = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
-    return {option: flag for option, flag in _CALLED.items() if flag in named.values()} | named
+    named = {
+        action.dest: action.option_strings[0 if isinstance(action, BooleanOptionalAction) else -1]
+        for action in parser._actions
+        if action.option_strings
+    }
+    # A part of the corpus is called so in a recipe, and alone in messages.
+    inner = {name.removeprefix("corpus."): flag for name, flag in named.items()}
+    return {option: flag for option, flag in _CALLED.items() if flag in named.values()} | inner | named
 
 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:

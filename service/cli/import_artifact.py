@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
     lines = [
         f"{saved.name}  {saved.hash}",
         f"{origin['format']}{pattern}, {saved.vocab_size:,} ids, written to {output}",
+        f"next: tokd serve --artifact {output}",
     ]
     if len(origin["files"]) > 1 or "passed_over" in origin:
         over = f"; passed over {', '.join(origin['passed_over'])}" if "passed_over" in origin else ""

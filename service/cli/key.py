@@ -16,7 +16,7 @@ from service.cli.streams import CommandError, reason, write_json, write_line
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
-    parser = commands.add_parser("key", help="make API keys")
+    parser = commands.add_parser("key", help="make API keys", description="Make API keys: tokd key new --help.")
     actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
     new = actions.add_parser(
         "new",

@@ -35,6 +35,8 @@ class Parser(argparse.ArgumentParser):
 
     def _meant(self, message: str) -> str:
         """Name the command or the option that is nearest to a wrong one."""
+        if message.endswith("expected one argument"):
+            return "; a value that begins with - is written --flag=VALUE"
         wrong = _WRONG.search(message)
         if wrong is None:
             return ""
@@ -76,7 +78,7 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
         "--tokenizer",
         metavar="ARTIFACT",
         default=base_artifact(),
-        help="artifact directory (default: %(default)s)",
+        help="artifact directory, as tokd import and train write it (default: %(default)s)",
     )
 
 

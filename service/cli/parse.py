@@ -55,6 +55,8 @@ def _chat(file: str | None) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise CommandError("invalid_json", f"{file} is not JSON: {error}") from None
     chat = given if isinstance(given, dict) else {"messages": given}
+    if "messages" not in chat:
+        raise CommandError("invalid_json", f"{file} has no messages; it is a list of them, or an object with messages")
     return {name: chat[name] for name in ("messages", "tools", "documents") if name in chat} | {
         "template_args": chat.get("chat_template_kwargs")
     }

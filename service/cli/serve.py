@@ -24,7 +24,11 @@ _MAX_UDS_BYTES = 107
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command; its flags are the table of settings."""
     parser = commands.add_parser(
-        "serve", help="serve artifacts over HTTP", description="Serve artifacts over HTTP. Flags win over variables."
+        "serve",
+        usage="%(prog)s [--artifact PATH ...] [--port PORT] [SETTING ...]",
+        help="serve artifacts over HTTP",
+        description="Serve artifacts over HTTP; the page for people is at http://127.0.0.1:8000/. Flags win over "
+        "variables.",
     )
     add_flags(parser)
     parser.set_defaults(run=run)

@@ -44,6 +44,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "train",
+        usage="%(prog)s CORPUS ... -o DIR [--vocab-size N] [OPTION ...]",
         help="train a tokenizer",
         description="Train a tokenizer, by default byte-level BPE, and write it as an artifact. The same corpus and "
         "settings give the same bytes, however often the run was interrupted and continued with --resume.",

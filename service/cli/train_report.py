@@ -159,6 +159,7 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
     """Write the short report for the terminal."""
     longest = ", ".join(json.dumps(token, ensure_ascii=False) for token in document["longest_tokens"][:SHOWN_TOKENS])
     lines = [("artifact", str(output)), *rows(document), ("longest", longest), ("report", str(folder / "report.md"))]
+    lines.append(("next", f"tokd encode -t {output} --table TEXT, or tokd serve --artifact {output}"))
     shown = [f"{label:<11} {printable(value)}" for label, value in lines]
     told = [f"- {printable(sentence)}" for sentence in document["advice"]]
     table = [

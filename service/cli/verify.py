@@ -146,8 +146,8 @@ class Engine:
                 # The default, "auto", needs flags at vLLM's start; the template gets the tools all the same.
                 answer = self._client.post(path, json={**self._model, "tool_choice": "none", **body})
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            message = f"{self._client.base_url}: {type(error).__name__}: {error}"
-            raise CommandError("engine_unreachable", excerpt(message)) from None
+            message = f"{excerpt(f'{self._client.base_url}: {error}')}; start the engine, or correct --engine"
+            raise CommandError("engine_unreachable", message) from None
         if answer.status_code in (401, 403, 404, 405) or answer.status_code >= 500:
             message = f"{self._client.base_url} answered {answer.status_code} on {path}: {answer.text}"
             raise CommandError("engine_failed", excerpt(message))

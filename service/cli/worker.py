@@ -17,6 +17,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command; its flags are the table of settings, of which those of jobs concern it."""
     parser = commands.add_parser(
         "worker",
+        usage="%(prog)s [SETTING ...]",
         help="train the jobs of a server, on this host or another",
         description="Train jobs, one at a time, until told to stop. Give it the settings of the server whose jobs it "
         "does: of them jobs_url, tokenizers and those of jobs concern it.",

@@ -2,7 +2,7 @@
 
 A caller sees five states and, of a running job, the phases of its kind. The stages below are finer by one: a job that
 is ``committing`` has its result ready and puts it into place, so it can no longer be cancelled; a caller sees it as
-publishing. ``python -m service.jobs.states`` prints the diagrams of ``docs/jobs.md``.
+publishing. ``python -m service.jobs.states`` prints the diagram of ``states.md``.
 """
 
 from __future__ import annotations

@@ -74,6 +74,9 @@ function list() {
     });
     return h("label", {}, box, ` ${each.name}`);
   });
+  byId("compare-hint").textContent = boxes.length > 1
+    ? "Underlined tokens are cut differently by another tokenizer."
+    : "There is one tokenizer: train another, or start the server with a second --artifact.";
   byId("compare-picks").replaceChildren(byId("compare-picks").firstElementChild, ...boxes);
   boxes.find((label) => label.firstChild.value === focused)?.firstChild.focus();
 }

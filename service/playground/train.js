@@ -183,9 +183,10 @@ async function finish() {
   byId("job-result").replaceChildren(...[
     h("p", {}, `${number.format(report.vocab_size)} tokens${report.merges ? `, ${number.format(report.merges)} merges` : ""} in ${number.format(report.seconds)} s${bytes ? `; ${number.format(count / bytes)} tokens a byte of this corpus` : ""}.`),
     report.vocab_size < report.wanted ? h("p", {}, `The corpus has no more, so it is smaller than the ${number.format(report.wanted)} tokens that were wanted.`) : null,
+    ...report.advice.map((each) => h("p", {}, each)),
+    h("p", {}, "In requests, name it as ", h("code", {}, reference), "; download it to use it elsewhere."),
     h("h3", {}, "The newest tokens"),
     h("p", { class: "tokens" }, ...coloured(newest)),
-    report.timeline.length > 1 ? line(report.timeline, "merges, by seconds") : null,
     h("div", { class: "row" }, download, beside),
   ].filter(Boolean));
 }

@@ -85,7 +85,7 @@ def negotiator(state: ServerState) -> Negotiate:
             detail = f"the body is a file of Arrow; write it in the stream format and send it as {media.ARROW}"
             raise ServiceError("unsupported_media_type", detail, "header content-type")
         if sent == media.ARROW and not has_arrow:
-            detail = "this server has no pyarrow; install tokd[arrow] there, or send JSON"
+            detail = "this server has no pyarrow; pip install 'tokd[arrow]' there, or send JSON"
             accept = (b"accept", b"application/json")
             raise ServiceError("unsupported_media_type", detail, "header content-type", headers=(accept,))
 

@@ -183,7 +183,7 @@ def test_documentation_holds_the_table() -> None:
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        ({"TOKD_PROT": "1"}, "TOKD_PROT is not a setting"),
+        ({"TOKD_PROT": "1"}, "TOKD_PROT is not a setting; did you mean 'TOKD_PORT'?"),
         ({"TOKD_PORT": "http"}, "TOKD_PORT"),
         ({"TOKD_PORT": "-1"}, "TOKD_PORT"),
         ({"TOKD_PORT": "65536"}, "port is 65536"),

@@ -17,10 +17,9 @@ MOST_PARAMETERS = 8
 
 HEAD = """# The Python API
 
-`tokenizer_core` as a person uses it, made from its docstrings: of each the first clause, of which
-`help(tokenizer_core.train)` says more. What the package has beside these names is for the service. Settings
-of training (`TrainSettings`, `UnigramSettings` and others) are in [a list](training.md#settings), errors [beside their
-codes](errors.md#codes-of-the-library).
+The first clause of each docstring; `help(tokenizer_core.train)` says more. Settings of training (`TrainSettings`,
+`UnigramSettings` and others) are in [a list](training.md#settings), errors [beside their
+codes](errors.md#codes-of-the-library). Other names of the package are for the service.
 """
 
 

@@ -156,7 +156,7 @@ class _Packer:
             return encoded
         if self._overflow == "error":
             raise RowTooLong(
-                f"it has {len(encoded.ids)} tokens, a pack at most {length}; split, truncate or drop such rows"
+                f"it has {len(encoded.ids)} tokens, a pack at most {length}; give overflow split, truncate or drop"
             )
         if self._eos is None or self._eos not in encoded.ids[length - 1 :]:
             return encoded

@@ -159,7 +159,8 @@ def _fitting(sizes: Places, length: int, overflow: Overflow) -> _Parts:
     if len(long) and overflow == "error":
         row = int(long[0])
         raise RowTooLong(
-            f"row {row} has {sizes[row]} tokens, a pack at most {length}; split, truncate or drop such rows", row=row
+            f"row {row} has {sizes[row]} tokens, a pack at most {length}; give overflow split, truncate or drop",
+            row=row,
         )
     over = int((sizes[long] - length).sum())
     match overflow:

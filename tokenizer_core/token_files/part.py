@@ -198,10 +198,10 @@ def _named(error: TokdError, block: Block) -> TokdError:
         return error
     place: dict[str, Any] = {"file": name}
     message, _, way_out = error.message.partition("; ")
-    if "replace_invalid" in way_out:
+    if not way_out or "replace_invalid" in way_out:
         # That option is of training.
-        way_out = "mend it, or have such documents left out with on_error"
-    message = f"{message}; {way_out}" if way_out else message
+        way_out = 'mend it, or have such documents left out with on_error="skip"'
+    message = f"{message}; {way_out}"
     if isinstance(block.content, bytes):
         place["line"] = row
         where = f"line {row} of {name}"

@@ -98,7 +98,7 @@ def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:
 def _check_file(name: str, path: str, local: Callable[[str, str], object] | None) -> None:
     # The run would read a relative path from where its uploads are.
     if not name.startswith("/") or "\0" in name or "::" in name or local is None:
-        detail = f"jobs may not read {quote(name)}; name an absolute path below a corpus root of this server"
+        detail = f"jobs may not read {quote(name)}; name an absolute path below the setting corpus_roots"
         raise ServiceError("path_forbidden", detail, path)
     try:
         local(name, path)
@@ -115,7 +115,8 @@ def _check_url(url: str, path: str, schemes: Iterable[str]) -> None:
         raise ServiceError("invalid_value", f"{quote(url)} is not a URL", path) from None
     # fsspec would follow a chain such as https://a::file:///etc/passwd; an IPv6 address has its colons in brackets.
     if found.scheme not in allowed or "::" in url.partition("[")[0] + url.partition("]")[2] or "\0" in unquote(url):
-        detail = f"jobs may not read {quote(url)}; URLs may have these schemes: {', '.join(allowed) or 'none'}"
+        those = ", ".join(allowed) or "none"
+        detail = f"jobs may not read {quote(url)}; the setting corpus_schemes allows these schemes: {those}"
         raise ServiceError("scheme_forbidden", detail, path)
     if found.username is not None or found.password is not None or not Bounds.is_public_host(host):
         detail = f"{quote(url)} must name a public host, and no user or password"

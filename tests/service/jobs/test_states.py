@@ -93,7 +93,7 @@ def test_stages_are_what_callers_see() -> None:
 
 
 def test_the_drawn_table_is_the_real_one() -> None:
-    assert diagram(Kind.TRAIN) in (ROOT / "docs" / "jobs.md").read_text("utf-8")
+    assert diagram(Kind.TRAIN) in (ROOT / "service" / "jobs" / "states.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("stage", FINISHED)
