@@ -32,6 +32,7 @@ OURS: Mapping[str, Mapping[str, Any]] = {
         "remove_extra_whitespaces": False,
         "allow_whitespace_only_pieces": True,
         "byte_fallback": True,
+        "normalizer": [],
     },
     "WordPiece": {"model": "wordpiece", "normalizer": ["bert_cased"], "limit_alphabet": 3_000},
 }
