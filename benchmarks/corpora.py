@@ -33,6 +33,7 @@ WANTED = {
     "chats": (_CL100K, _ENGLISH, "templates"),
     "agents": (_CL100K, _ENGLISH, "corpora/code.txt", "templates"),
     "train": (_MIXED, "corpora/zh.txt"),
+    "choosing": tuple(f"corpora/{name}.txt" for name in LANGUAGES),
     "models": (_MIXED, _ENGLISH, "corpora/ja.txt"),
     "beside": (_CL100K, _ENGLISH, _MIXED),
     "memory": (_CL100K,),

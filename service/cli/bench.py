@@ -17,6 +17,7 @@ CHECKOUT = {
     "http": "requests a second and latencies of the service, beside a plain FastAPI service",
     "train": "training beside tokenizers, gigatoken, rustbpe and sentencepiece, merges proven equal",
     "models": "training WordPiece, Unigram and SentencePiece's BPE beside other trainers, results checked",
+    "choosing": "train every model on the same texts, and show what its tokens are worth, to choose by",
     "beside": "latency of small requests while a training job runs beside them",
     "memory": "memory of the server after many distinct requests",
     "overload": "answers, refusals and memory of a server that is sent sixteen times the large requests it can answer",
