@@ -57,7 +57,7 @@ class SampleReport:
                 break
             sampled.append(line[:room])
             room -= len(line)
-        encoded = [[int(id) for id in tokenizer.encode(line)] for line in sampled]
+        encoded = [[int(id) for id in tokenizer.encode(line, special_tokens="text")] for line in sampled]
         texts_of = {id: text for text, id in tokenizer.parts.vocabulary.token_texts()}
         used = [texts_of.get(id, "") for ids in encoded for id in ids]
         spaces = sum(text in SPACES for text in used)
