@@ -856,9 +856,10 @@ def learn_unigram(
     required_characters: str = "",
     borders: Sequence[str] = (),
     threads: int = 0,
+    memory: int | None = None,
     kept: bytes = b"",
     keep: Callable[[bytes], object] | None = None,
-    progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
+    progress: Callable[[Literal["characters", "rounds"], int, int], object] | None = None,
 ) -> tuple[list[list[tuple[bytes, float]]], int]:
     """Learn pieces by expectation maximization and pruning; threads change nothing.
 
@@ -872,10 +873,11 @@ def learn_unigram(
         character_coverage: only the most frequent characters that are together so great a share of all.
         required_characters: pieces whether they occur or not.
         borders: no piece crosses them: ``scripts``, ``numbers``, ``digits``, and ``lone_spaces``, which are no words.
+        memory: bytes that may be held, the counts among them; a corpus that needs more is refused.
         kept: what the same run has given to ``keep`` last, to go on from there; anything else counts as nothing.
         keep: called after each round of pruning; what it raises ends the run.
-        progress: called ten times a second with how much of the largest size is done, that size, an empty list and
-            ``None``; what it raises ends the run.
+        progress: called ten times a second with how many characters are searched for seeds, and all that there are;
+            then with the rounds of pruning, done and foreseen; what it raises ends the run.
 
     Returns:
         For each size the pieces with the logarithms of their probabilities, the most probable first; how many of them

@@ -121,7 +121,7 @@ def line(progress: Progress, rate: float | None, left: float | None, *, bar: boo
     else:
         done = amount(progress.done, progress.unit) if progress.unit == "bytes" else f"{progress.done:,}"
         parts.append(f"{done} of {amount(progress.total, progress.unit)}")
-    if rate and progress.unit != "files":
+    if rate and progress.unit not in ("files", "rounds"):
         parts.append(f"{amount(round(rate), progress.unit)}/s")
     if left is not None and progress.total is not None and progress.done < progress.total:
         parts.append(f"{duration(left)} left")

@@ -60,8 +60,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "--memory",
         metavar="SIZE",
         type=options.size,
-        default=1 << 30,
-        help="of counting; beyond it counts go to the disk (default: 1 GiB)",
+        help="of counting; beyond it counts go to the disk (default: 1 GiB); Unigram refuses what needs more to learn",
     )
     add_engine(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the settings as JSON, and train nothing")

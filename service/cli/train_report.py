@@ -82,7 +82,7 @@ def hash_in(folder: Path) -> str | None:
 def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the facts, a line each."""
     corpus, learned = document["provenance"]["corpus"], document["learned"]
-    size, wanted = document["vocab_size"], document["asked_for"]
+    size, wanted, characters = document["vocab_size"], document["asked_for"], document["characters"]
     is_short = size < wanted
     short = f" of {wanted:,} asked for: no {learned_by(document['provenance']['settings'])} is left" if is_short else ""
     merges = f" by {counted(learned['merges'], 'merge')}" if learned["merges"] else ""
@@ -93,12 +93,23 @@ def rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("hash", document["hash"]),
         ("vocabulary", f"{size:,} tokens{short}"),
+        ("alphabet", f"{characters:,} single characters or bytes, {characters / size:.0%} of the vocabulary"),
         ("learned", f"{counted(learned['tokens'], 'token')}{merges}"),
         ("corpus", f"{corpus['bytes']:,} bytes in {counted(corpus['documents'], 'document')}, {corpus['hash']}"),
         ("pieces", f"{corpus['pieces']:,}, {corpus['distinct_pieces']:,} distinct{left_out}"),
+        *_sample(document["sample"]),
         *skipped,
         ("time", seconds or "nothing was left to do"),
     ]
+
+
+def _sample(sample: Mapping[str, int] | None) -> list[tuple[str, str]]:
+    """Return what the lines of the corpus show, if there are any."""
+    if sample is None:
+        return []
+    spaces, characters = (sample[name] / max(1, sample["tokens"]) for name in ("spaces", "characters"))
+    tokens = f"{spaces:.0%} of {counted(sample['tokens'], 'token')} are lone spaces, {characters:.0%} other characters"
+    return [("sample", f"{tokens}; {sample['back']:,} of {counted(sample['lines'], 'line')} come back")]
 
 
 def fertility_table(document: Mapping[str, Any]) -> list[list[str]]:

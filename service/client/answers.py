@@ -200,7 +200,8 @@ class Job(AnyJob):
     """A training job as it was when the service answered.
 
     Attributes:
-        phase: of a running job, ``counting``, ``merging`` (``learning`` without merges) or ``publishing``.
+        phase: of a running job, ``counting``, ``merging`` (``learning`` without merges; of Unigram ``seeds``,
+            ``pruning``) or ``publishing``.
         progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         tokenizer: the hash of what it published, or ``None``.
         artifact: its ``tokenizer``, ``name`` and ``href``, and in ``sizes`` these and the ``size`` of each other size.

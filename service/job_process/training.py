@@ -86,7 +86,7 @@ def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
 def _told(tokenizer: Tokenizer, report: TrainingReport) -> dict[str, Any]:
     """Return what the report of the command has beside: some of the frequencies, what texts cost, and what to do."""
     made = document(tokenizer, report, {}, fertility([tokenizer]), named=str)
-    return {name: made[name] for name in ("frequencies", "fertility", "advice")}
+    return {name: made[name] for name in ("characters", "frequencies", "fertility", "advice")}
 
 
 def _shortened(token: str, most: int) -> str:

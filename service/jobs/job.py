@@ -17,8 +17,8 @@ class JobProgress:
     """The progress of the phase.
 
     Args:
-        unit: of ``done`` and ``total``: ``bytes``, ``merges``, ``tokens`` of a model without merges, or ``files``;
-            while encoding, bytes of all parts.
+        unit: of ``done`` and ``total``: ``bytes``, ``merges``, ``tokens`` of a model without merges, ``characters`` and
+            then ``rounds`` of Unigram, or ``files``; while encoding, bytes of all parts.
         total: ``None`` as long as nobody knows.
         rate: units a second; ``None`` as long as it is unknown.
         tokens_per_byte: of the counted pieces, while merging.
@@ -88,8 +88,8 @@ class Prepared:
     directory: Path
 
 
-LEARNING = "learning"
-"""The name of the phase of merging, of a model without merges."""
+LEARNING = {"tokens": "learning", "characters": "seeds", "rounds": "pruning"}
+"""The names of the phase of merging, of models without merges, by the unit of progress."""
 
 EXTENDS_AS = "extends_as"
 """In a recipe that is kept: how the caller named the tokenizer to extend, for whom a directory says nothing."""
@@ -163,9 +163,9 @@ class JobStatus:
     def phase(self) -> str | None:
         """Return the name of what it does; ``None`` if it is not running."""
         phase = phase_of(self.stage)
-        # One phase for all models; those without merges count tokens there.
-        is_learning = phase is Phase.MERGING and self.progress is not None and self.progress.unit == "tokens"
-        return LEARNING if is_learning else phase
+        # One stage for all models, of which the unit tells what is done there.
+        unit = self.progress.unit if phase is Phase.MERGING and self.progress is not None else ""
+        return LEARNING.get(unit, phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

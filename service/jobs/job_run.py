@@ -232,7 +232,7 @@ class Attempt:
         if (phase := message.get("phase")) is not None:
             self._phase_from, unit = None, message.get("unit")
             # By the unit a phase has its name, from the beginning on.
-            self.progress = JobProgress(0, None, unit) if unit == "tokens" else None
+            self.progress = JobProgress(0, None, unit) if unit not in (None, "merges") else None
             self._time_left = TimeLeft()
             # A job that was committing when its worker died stays what it is until it is committed.
             if phase in _PHASES and lease.job.stage is not Stage.COMMITTING:

@@ -41,7 +41,7 @@ export interface TokenizerInfo extends Answer {
 }
 export interface Job {
   id: string; name: string | null; state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
-  phase: "counting" | "merging" | "learning" | "publishing" | null;
+  phase: "counting" | "merging" | "learning" | "seeds" | "pruning" | "publishing" | null;
   progress: { done: number; total: number | null; unit: string; rate: number | null; seconds_left: number | null; tokens_per_byte: number | null; newest: string[] } | null;
   error: { code: string; message: string; path: string | null } | null;
   artifact: { tokenizer: string; name: string; href: string; sizes: { size: number; tokenizer: string; name: string; href: string }[] } | null;

@@ -30,6 +30,12 @@ LIMITS = {"min_frequency": (1,), "min_count": (1,), "max_token_length": (None, 1
 ALPHABET = 0.15
 """The share of single characters in a vocabulary from which they leave too little room for what is learned."""
 
+SPACES = 0.1
+"""The share of lone spaces among tokens from which they are told."""
+
+COMING_BACK = 0.99
+"""The share of lines below which it is told that they do not come back."""
+
 COVERING = 0.9995
 """The share of a corpus that SentencePiece's alphabet covers by default."""
 
@@ -53,6 +59,7 @@ def advice(document: Mapping[str, Any], named: Naming = flag) -> list[str]:
         *_languages(document["fertility"], settings, named),
         *_size(document, settings, named),
         *_alphabet(document, settings, named),
+        *_sample(document["sample"], settings, named),
         *_repeated(document["longest_tokens"], settings, named),
     ]
 
@@ -126,6 +133,29 @@ def _alphabet(document: Mapping[str, Any], settings: Mapping[str, Any], named: N
             f"Single characters are {characters:,} of {size:,} tokens, most of which occur rarely. Set "
             f"{named('character_coverage')} {COVERING} to leave out the rarest, with {named('byte_fallback')} if they "
             "must come back, or ask for more tokens."
+        )
+
+
+def _sample(sample: Mapping[str, int] | None, settings: Mapping[str, Any], named: Naming) -> Iterator[str]:
+    if sample is None:
+        return
+    joins, keeps = "remove_extra_whitespaces", "allow_whitespace_only_pieces"
+    share = sample["spaces"] / max(1, sample["tokens"])
+    if share > SPACES and settings.get(keeps) is False:
+        yield (
+            f"Lone spaces are {share:.0%} of the tokens of the corpus. Set {named(keeps)}, so that several are one "
+            f"token, or {named(joins)} to join them."
+        )
+    ways = {
+        f"turn {named(joins)} off": settings.get(joins) is True,
+        f"set {named('byte_fallback')}": settings.get("byte_fallback") is False,
+        f"choose another {named('normalizer')}": bool(settings.get("normalizer")),
+    }
+    how = ", or ".join(way for way, is_open in ways.items() if is_open)
+    if how and sample["back"] < COMING_BACK * sample["lines"]:
+        yield (
+            f"Only {sample['back']:,} of {sample['lines']:,} lines from the corpus come back from their tokens. If "
+            f"they must, {how}."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from service.reports import chart
@@ -39,6 +40,7 @@ def document(
             "merges": report.merges,
             "rare": sum(count < RARE for count in report.frequencies),
         },
+        "sample": None if report.sample is None else asdict(report.sample),
         "special_tokens": tokenizer.special_tokens,
         "provenance": dict(tokenizer.provenance),
         "longest_piece": report.longest_piece,

@@ -123,7 +123,10 @@ class JobProgressAnswer(BaseModel):
 
     done: int
     total: int | None
-    unit: str = Field(description="`bytes`, `merges`, `tokens` (of models without merges) or `files`.")
+    unit: str = Field(
+        description="`bytes`, `merges`, `tokens` (of models without merges), `characters` and `rounds` (of Unigram) or "
+        "`files`."
+    )
     rate: float | None = Field(description="Units a second.")
     tokens_per_byte: float | None = Field(description="Of the corpus's pieces, with the merges made so far.")
     newest: list[str] = Field(description="The tokens made last, the newest first, cut to 12 characters.")
@@ -162,8 +165,9 @@ class JobSummary(BaseModel):
     id: str
     name: str | None
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    phase: Literal["counting", "merging", "learning", "publishing"] | None = Field(
-        description="Of a running job; `learning` is `merging` of a model without merges."
+    phase: Literal["counting", "merging", "learning", "seeds", "pruning", "publishing"] | None = Field(
+        description="Of a running job; `learning` is `merging` of a model without merges, but for Unigram: `seeds` and "
+        "`pruning`."
     )
     progress: JobProgressAnswer | None
     created_at: Time
@@ -189,6 +193,16 @@ class SizeReportAnswer(BaseModel):
     hash: str = Field(description="Of the tokenizer.")
 
 
+class SampleAnswer(BaseModel):
+    """The tokens of lines from the beginnings of the files or texts of a corpus."""
+
+    lines: int
+    back: int = Field(description="Lines that are the same after they are encoded and decoded.")
+    tokens: int
+    spaces: int = Field(description="Tokens that are a lone space.")
+    characters: int = Field(description="Other tokens of one character.")
+
+
 class JobReport(BaseModel):
     """The report of a run."""
 
@@ -211,6 +225,8 @@ class JobReport(BaseModel):
     sizes: list[SizeReportAnswer] = Field(
         default_factory=list, description="The other sizes; all else is of the first."
     )
+    sample: SampleAnswer | None = Field(None, description="Null if there are no lines, or none that can be read.")
+    characters: int | None = Field(None, description="Of the alphabet: the tokens of one character.")
     fertility: dict[str, dict[str, int | float] | None] = Field(
         default_factory=dict, description="Sizes and costs by text; null where the tokenizer has no tokens for it."
     )

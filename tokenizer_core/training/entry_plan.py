@@ -12,19 +12,23 @@ from tokenizer_core.errors import InvalidOption
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.entry_settings import EntrySettings
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Known, Learned, Lesson, OnMerges
+from tokenizer_core.training.learning import Known, Learned, Lesson, OnMerges, Unit
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import NewSizes, NewVocabulary, provenance_of
-from tokenizer_core.training.progress import Unit
 from tokenizer_core.training.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
 class NewEntries(NewSizes):
-    """A new vocabulary of texts, in several sizes."""
+    """A new vocabulary of texts, in several sizes.
+
+    Attributes:
+        memory: bytes that Unigram may hold while it learns, if that is bounded.
+    """
 
     settings: EntrySettings
     sizes: Sequence[int]
+    memory: int | None = None
 
     @property
     def wanted(self) -> int:
@@ -45,7 +49,7 @@ class NewEntries(NewSizes):
 
     def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
         sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
-        learned = self.settings.learn(Lesson(pieces, sizes, known, on_merges, threads))
+        learned = self.settings.learn(Lesson(pieces, sizes, known, on_merges, threads, self.memory))
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
         if least < alphabet:
             message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"

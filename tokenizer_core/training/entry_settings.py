@@ -13,7 +13,7 @@ from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 from tokenizer_core.formats.added import reserve, special
 from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 from tokenizer_core.training.described import described
-from tokenizer_core.training.learning import Learned, Lesson, Start
+from tokenizer_core.training.learning import Learned, Lesson, Start, Unit
 from tokenizer_core.training.setting_checks import (
     check_distinct,
     check_frequency,
@@ -51,8 +51,8 @@ class EntrySettings(ABC):
     has_scores: ClassVar[bool] = False
     """Entries have scores."""
 
-    learns: ClassVar[Literal["merges", "tokens"]] = "merges"
-    """The unit of progress."""
+    learns: ClassVar[Unit] = "merges"
+    """The unit of progress, of several the first."""
 
     has_merges: ClassVar[bool] = False
     """Text is encoded by the merges."""
@@ -226,7 +226,7 @@ class WordPieceSettings(EntrySettings):
 class FrequentSettings(EntrySettings):
     """The common settings of vocabularies of whole pieces."""
 
-    learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
+    learns: ClassVar[Unit] = "tokens"
 
     def model(self, unk: int) -> Model:
         return Model("word_level", unk=unk)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
 
 Merge = tuple[int, int, int, int]
 """Left, right and product by the index of their token, and how often the pair occurred."""
 
-OnMerges = Callable[[int, int, list[Merge], int | None], object]
-"""Called with how many new tokens are made and are wanted, the merges since the last call, and the tokens that all
-pieces have by now, if that is known; what it raises ends the run."""
+Unit = Literal["bytes", "merges", "tokens", "characters", "rounds", "files"]
+"""The unit of progress."""
+
+
+class OnMerges(Protocol):
+    """Called with how many new tokens are made and are wanted, the merges since the last call, and the tokens that all
+    pieces have by now, if that is known; of another unit with how many of it are done. What it raises ends the run.
+    """
+
+    def __call__(
+        self, done: int, total: int, new: list[Merge], tokens: int | None, /, unit: Unit | None = None
+    ) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,7 @@ class Lesson:
     Attributes:
         sizes: how many, the most first; also those of smaller vocabularies that are not the beginning of the first.
         known: what an earlier attempt has found.
+        memory: bytes that learning may hold, if that is bounded.
     """
 
     pieces: PieceCounts
@@ -107,6 +117,7 @@ class Lesson:
     known: Known
     on_merges: OnMerges | None
     threads: int
+    memory: int | None = None
 
     def merges(self, **options: Any) -> Learned:
         """Learn them by merges of characters; the arguments are those of ``learn_merges``."""

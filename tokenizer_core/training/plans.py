@@ -19,9 +19,9 @@ from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.counting import Rules
 from tokenizer_core.training.counts import Counts
 from tokenizer_core.training.families import AnySettings
-from tokenizer_core.training.learning import Goal, Known, Learned, Merge, OnMerges, Start, learn, replayed
+from tokenizer_core.training.learning import Goal, Known, Learned, Merge, OnMerges, Start, Unit, learn, replayed
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.progress import Newest, Reporter, Unit
+from tokenizer_core.training.progress import Newest, Reporter
 from tokenizer_core.training.settings import TrainSettings
 
 HUGE_PIECE = 100_000
@@ -53,7 +53,7 @@ class Plan(ABC):
 
     @property
     def learns(self) -> Unit:
-        """The unit of progress: merges, or tokens where there are none."""
+        """The unit of progress, of several the first: merges, or tokens where there are none."""
         return "merges"
 
     @property
@@ -90,11 +90,11 @@ class Plan(ABC):
         if log is not None:
             known = log.known()
             log.restart()
-        reporter.merging(0, self.wanted)
+        reporter.begin_learning(self.wanted)
         newest, piece_bytes = self.newest, counts.pieces.piece_bytes
 
-        def on_merges(done: int, total: int, new: list[Merge], tokens: int | None) -> None:
-            reporter.merging(done, total)
+        def on_merges(done: int, total: int, new: list[Merge], tokens: int | None, /, unit: Unit | None = None) -> None:
+            reporter.merging(done, total, unit=unit)
             per_byte = tokens / piece_bytes if tokens is not None and piece_bytes else None
             shown = () if newest is None else newest.add(new)
             reporter.progress = replace(reporter.progress, tokens_per_byte=per_byte, newest=shown)

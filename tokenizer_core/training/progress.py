@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from tokenizer_core.errors import Cancelled
+from tokenizer_core.training.learning import Unit
 
-Phase = Literal["counting", "merging", "learning", "publishing", "encoding"]
-Unit = Literal["bytes", "merges", "tokens", "files"]
+Phase = Literal["counting", "merging", "learning", "seeds", "pruning", "publishing", "encoding"]
 Outcome = TypeVar("Outcome")
+
+LEARNING: Mapping[Unit, Phase] = {
+    "merges": "merging",
+    "tokens": "learning",
+    "characters": "seeds",
+    "rounds": "pruning",
+}
+"""The phase of learning, by its unit: models without merges learn, but for Unigram, which finds seeds and prunes."""
 
 NEWEST = 5
 """Tokens in a report."""
@@ -26,10 +34,11 @@ class Progress:
     """The progress of a training run.
 
     Attributes:
-        phase: what is being done; ``learning`` is ``merging`` of a model without merges.
-        done: of the files that are read, or of text where there are none; merges made, or the share of the way to the
-            tokens of a model without merges; artifacts written.
-        total: of the same; ``None`` when nobody knows.
+        phase: what is being done; ``learning`` is ``merging`` of a model without merges, but for Unigram: ``seeds`` and
+            ``pruning``.
+        done: of the files that are read, or of text where there are none; merges made, or tokens; characters of the
+            distinct pieces in which seeds were looked for; rounds of pruning; artifacts written.
+        total: of the same; ``None`` when nobody knows. Rounds are foreseen, and can become fewer.
         unit: of both.
         tokens_per_byte: of the counted pieces, with the merges made so far; only while merging.
         newest: the tokens made last, the newest first; only while merging.
@@ -105,11 +114,15 @@ class Reporter:
         if self._stopped.is_set():
             raise Cancelled("the run was cancelled")
 
-    def merging(self, done: int, total: int, *_: object) -> None:
-        """Set how many merges are made, as the kernel calls it; ``check`` is called first."""
+    def begin_learning(self, wanted: int) -> None:
+        """Report that nothing is learned yet of so many tokens; ``check`` is called first."""
+        self.merging(0, None if self._learns == "characters" else wanted)
+
+    def merging(self, done: int, total: int | None, *_: object, unit: Unit | None = None) -> None:
+        """Set how much is learned, as the kernel calls it; ``check`` is called first."""
         self.check()
-        phase: Phase = "merging" if self._learns == "merges" else "learning"
-        self.progress = Progress(phase, done, total, self._learns)
+        unit = unit or self._learns
+        self.progress = Progress(LEARNING[unit], done, total, unit)
 
     def report(self) -> None:
         """Report once, whatever the time."""

@@ -25,19 +25,19 @@ from tokenizer_core.corpus.files import Files, sources
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
-from tokenizer_core.errors import InternalError
+from tokenizer_core.errors import CorpusError, InternalError
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training import checksummed_file, sorted_counts
 from tokenizer_core.training.cluster_counts import count_over
-from tokenizer_core.training.counting import MEMORY, Counting, Rules, count, cut_of
+from tokenizer_core.training.counting import Counting, Rules, count, cut_of
 from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
-from tokenizer_core.training.learning import Learned
+from tokenizer_core.training.learning import Learned, Unit
 from tokenizer_core.training.merge_log import MergeLog
 from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
-from tokenizer_core.training.progress import Progress, Report, Reporter, Unit
+from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
-from tokenizer_core.training.report import SizeReport, TrainingReport, longest_tokens
+from tokenizer_core.training.report import SampleReport, SizeReport, TrainingReport, beginnings, longest_tokens
 from tokenizer_core.training.shards import SHARD_BYTES, Shard, shards, texts_key
 from tokenizer_core.training.sorted_counts import read_header, spills_for
 
@@ -67,7 +67,7 @@ class TrainingRun:
         progress: Report | None = None,
         threads: int = 0,
         shard_bytes: int = SHARD_BYTES,
-        memory: int = MEMORY,
+        memory: int | None = None,
         left_out: Sequence[str | Path] = (),
         engine: Engine | None = None,
     ) -> None:
@@ -79,8 +79,8 @@ class TrainingRun:
             progress: called some ten times a second; what it raises ends the run, and all that is done is kept.
             threads: for counting; 0 means one a core.
             shard_bytes: files are counted together up to this size.
-            memory: bytes that counting may hold; what is over goes to the disk. What is learned from needs memory by
-                its distinct pieces.
+            memory: bytes that counting may hold (by default 1 GiB); what is over goes to the disk. What is learned from
+                needs memory by its distinct pieces; Unigram refuses a corpus for which a given bound is too small.
             left_out: files and directories below the corpus that are not part of it; the run's own never is.
             engine: counts files, such as a ``RayEngine``, whose hosts share ``directory`` and the files.
 
@@ -99,7 +99,11 @@ class TrainingRun:
         self._left_out = (self._directory, *places)
         self._plan: Plan = recipe.plan()
         rules = self._plan.rules(replace_invalid=recipe.replace_invalid, threads=threads)
-        self._rules: Rules = replace(rules, memory=integer_of(memory, "memory", 1))
+        if memory is not None:
+            rules = replace(rules, memory=integer_of(memory, "memory", 1))
+            if isinstance(self._plan, NewEntries):
+                self._plan = replace(self._plan, memory=memory)
+        self._rules: Rules = rules
         self._counts_directory = self._directory / "counts"
         self._counts_directory.mkdir(parents=True, exist_ok=True)
         for each in (self._directory, self._counts_directory):
@@ -126,7 +130,7 @@ class TrainingRun:
 
     @property
     def learns(self) -> Unit:
-        """The unit of ``merge``: merges, or tokens of a model without them."""
+        """The unit of ``merge``, of several the first: merges, tokens of a model without them, or characters."""
         return self._plan.learns
 
     def merge(self) -> None:
@@ -141,7 +145,7 @@ class TrainingRun:
         if log.is_complete:
             return
         reporter = Reporter(self._report, learns=self._plan.learns)
-        reporter.merging(0, self._plan.wanted)
+        reporter.begin_learning(self._plan.wanted)
         counts = self._all_counts(
             self._plan.settings.max_piece_length, self._plan.settings.min_count, reporter.progress
         )
@@ -155,7 +159,8 @@ class TrainingRun:
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
-        reporter.progress = replace(reporter.progress, done=len(learned.tokens) - len(learned.start.tokens))
+        if reporter.progress.unit != "rounds":
+            reporter.progress = replace(reporter.progress, done=len(learned.tokens) - len(learned.start.tokens))
         reporter.report()
 
     def tokenizers(self) -> list[Tokenizer]:
@@ -229,7 +234,16 @@ class TrainingRun:
                 SizeReport(wanted, one.vocab_size, one.hash)
                 for wanted, one in zip(self._recipe.sizes, others, strict=True)
             ),
+            sample=self._sample(tokenizer),
         )
+
+    def _sample(self, tokenizer: Tokenizer) -> SampleReport | None:
+        try:
+            sample = SampleReport.of(tokenizer, beginnings(self._recipe.corpus, self._bounds, self._left_out))
+        except CorpusError:
+            # A report of what was counted does not need the files any more.
+            return None
+        return sample if sample.lines else None
 
     def _count_texts(self, texts: Sequence[str]) -> Iterator[str]:
         self._bounds.check_size(sum(len(text.encode()) for text in texts), "corpus.texts")

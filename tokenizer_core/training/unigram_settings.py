@@ -11,7 +11,7 @@ from tokenizer_core.errors import InvalidOption, shown
 from tokenizer_core.stages import Model
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import Normalizing
-from tokenizer_core.training.learning import Learned, Lesson, Start
+from tokenizer_core.training.learning import Learned, Lesson, Start, Unit
 from tokenizer_core.training.sentencepiece_settings import SentencePieceSettings
 
 MAX_SEEDS = 12_000_000
@@ -24,7 +24,7 @@ class UnigramSettings(SentencePieceSettings):
     name: ClassVar[str] = "unigram"
     has_nested_sizes: ClassVar[bool] = False
     has_scores: ClassVar[bool] = True
-    learns: ClassVar[Literal["merges", "tokens"]] = "tokens"
+    learns: ClassVar[Unit] = "characters"
 
     normalizer: Sequence[Normalizing] = ("nmt", "nfkc")
     seed_size: int = described(1_000_000, "of Unigram: substrings to begin with, besides characters", "N")
@@ -49,6 +49,10 @@ class UnigramSettings(SentencePieceSettings):
         return Model("unigram", unk=unk, byte_fallback=self.byte_fallback)
 
     def learn(self, lesson: Lesson) -> Learned:
+        def report(unit: Literal["characters", "rounds"], done: int, total: int) -> None:
+            if lesson.on_merges is not None:
+                lesson.on_merges(done, total, [], None, unit=unit)
+
         found, _ = learn_unigram(
             lesson.pieces,
             lesson.sizes,
@@ -61,9 +65,10 @@ class UnigramSettings(SentencePieceSettings):
             required_characters=self.required_characters,
             borders=self.borders,
             threads=lesson.threads,
+            memory=lesson.memory,
             kept=lesson.known.rounds,
             keep=lesson.known.keep,
-            progress=lesson.on_merges,
+            progress=report,
         )
         fixed = {entry.encode() for entry in self.fixed}
         largest, *smaller = ([(piece, score) for piece, score in one if piece not in fixed] for one in found)

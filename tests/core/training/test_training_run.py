@@ -25,6 +25,7 @@ from tokenizer_core import (
     train,
 )
 from tokenizer_core.training import sorted_counts
+from tokenizer_core.training.report import SampleReport
 
 SETTINGS: dict[str, Any] = {"vocab_size": 500, "pattern": "gpt2", "special_tokens": ["<|end|>"]}
 
@@ -223,6 +224,28 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
     assert {(each.phase, each.total, each.unit) for each in told} == {("merging", 44, "merges")}
     assert [each.done for each in told] == sorted(each.done for each in told)
     assert (told[0].done, told[-1].done) == (0, 44)
+
+
+def test_the_report_tells_the_tokens_of_lines_from_the_beginnings_of_all_files(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("a  b\n\n½ a\n" + "a b a\n" * 40_000, encoding="utf-8")
+    (corpus / "b.jsonl").write_text('{"text": "a b\\na  a"}\nno JSON\n', encoding="utf-8")
+    settings = {"model": "unigram", "vocab_size": 20, "remove_extra_whitespaces": False}
+    recipe = Recipe.from_dict({"corpus": {"paths": [str(corpus)], "on_error": "skip"}, **settings})
+    run = TrainingRun(tmp_path / "run", recipe)
+    sample = run.report().sample
+    assert sample is not None
+    # Half of the sample is of the first file; its half becomes another character.
+    assert 8_000 < sample.lines < 10_000
+    assert sample.lines - sample.back == 1
+    assert 2 <= sample.spaces < 9
+    assert sample.characters < 9
+    texts = TrainingRun(tmp_path / "run", Recipe.from_dict({"corpus": {"texts": ["a b", " "]}, "vocab_size": 258}))
+    assert texts.report().sample == SampleReport(lines=1, back=1, tokens=2, spaces=0, characters=1)
+    for path in corpus.iterdir():
+        path.unlink()
+    assert run.report().sample is None
 
 
 @pytest.mark.parametrize("phase", ["counting", "merging", "publishing"])

@@ -13,8 +13,9 @@ import sentencepiece
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
+from tests.support.corpora import text
 from tests.support.data import corpus, needs_data
-from tokenizer_core import Cancelled, InvalidOption, Recipe, Tokenizer, TrainingRun, train
+from tokenizer_core import Cancelled, CorpusTooLarge, InvalidOption, Progress, Recipe, Tokenizer, TrainingRun, train
 from tokenizer_core._kernel import Counter, PieceCounts, learn_unigram
 from tokenizer_core.reference.trainers.unigram import unigram
 from tokenizer_core.training.unigram_settings import UnigramSettings
@@ -84,6 +85,36 @@ def test_sizes_of_a_run_are_the_artifacts_of_runs_for_each_alone(tmp_path: Path)
     for size, found in zip((320, *sizes), many, strict=True):
         alone = train(iter([TEXT]), size, model="unigram", byte_fallback=True)
         assert alone.hash == found, size
+
+
+def test_the_phases_have_names_and_every_round_of_pruning_is_told(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    recipe = Recipe.from_dict({"corpus": {"texts": [TEXT * 20]}, "model": "unigram", "vocab_size": 60, "sizes": [50]})
+    run = TrainingRun(tmp_path, recipe, progress=told.append)
+    run.merge()
+    assert run.learns == "characters"
+    assert (told[-1].phase, told[-1].unit) == ("pruning", "rounds")
+    assert told[-1].done == told[-1].total
+    assert {(one.phase, one.unit) for one in told} <= {
+        ("counting", "bytes"),
+        ("seeds", "characters"),
+        ("pruning", "rounds"),
+    }
+    rounds: list[tuple[str, int, int]] = []
+    learn_unigram(pieces_of([text(1, 4000)]), [150], shrinking_factor=0.95, progress=lambda *step: rounds.append(step))
+    made = [done for unit, done, _ in rounds if unit == "rounds"]
+    assert sorted(set(made)) == list(range(made[-1] + 1))
+    assert made == sorted(made)
+    assert rounds[-1][1] == rounds[-1][2] > 1
+
+
+def test_memory_that_learning_cannot_do_with_is_refused_with_what_it_needs(tmp_path: Path) -> None:
+    recipe = Recipe.from_dict({"corpus": {"texts": [TEXT]}, "model": "unigram", "vocab_size": 60})
+    with pytest.raises(CorpusTooLarge, match="needs 1 MB of memory") as refused:
+        TrainingRun(tmp_path, recipe, memory=1000).merge()
+    assert refused.value.place["field"] == "memory"
+    bounded = TrainingRun(tmp_path, recipe, memory=1_000_000).tokenizers()
+    assert bounded[0].hash == TrainingRun(tmp_path / "free", recipe).tokenizers()[0].hash
 
 
 @pytest.mark.nightly

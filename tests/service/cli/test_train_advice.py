@@ -20,6 +20,7 @@ def document(settings=None, **changes):
         "vocab_size": 500,
         "asked_for": 500,
         "characters": 60,
+        "sample": None,
         "learned": {"merges": 240, "rare": 0},
         "provenance": {"settings": {"max_token_length": None}},
         "longest_tokens": ["international"],
@@ -61,6 +62,29 @@ def test_an_alphabet_that_fills_the_vocabulary_is_named(coverage, characters, is
     settings = {"model": "unigram", "character_coverage": coverage, "byte_fallback": False}
     said = advice(document(settings, characters=characters))
     assert [("--character-coverage 0.9995" in each, "200 of 500" in each) for each in said] == [(True, True)] * is_said
+
+
+SPACED = {"remove_extra_whitespaces": False, "allow_whitespace_only_pieces": False, "byte_fallback": True}
+JOINED = {"remove_extra_whitespaces": True, "byte_fallback": False, "normalizer": ["nfkc"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "spaces", "back", "said"),
+    [
+        (SPACED, 300, 100, ["Lone spaces are 30% of the tokens of the corpus. Set --allow-whitespace-only-pieces"]),
+        (SPACED, 90, 100, []),
+        (SPACED | {"allow_whitespace_only_pieces": True}, 300, 100, []),
+        (JOINED, 0, 100, []),
+        (JOINED, 0, 80, ["Only 80 of 100 lines from the corpus come back"]),
+        ({"pattern": None}, 300, 80, []),
+    ],
+)
+def test_lone_spaces_and_lines_that_do_not_come_back_are_told(settings, spaces, back, said):
+    sample = {"lines": 100, "back": back, "tokens": 1000, "spaces": spaces, "characters": 0}
+    found = advice(document(settings, sample=sample))
+    assert [each[: len(wanted)] for each, wanted in zip(found, said, strict=True)] == said
+    ways = ("turn --remove-extra-whitespaces off", "set --byte-fallback", "choose another --normalizer")
+    assert all((way in " ".join(found)) == (back < 100 and settings is JOINED) for way in ways)
 
 
 @pytest.mark.parametrize("model", ["word", "character"])

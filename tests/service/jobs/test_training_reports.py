@@ -61,7 +61,7 @@ def test_a_report_is_short_however_long_the_tokens_are(make_settings: MakeSettin
 
 
 @SQLITE
-@pytest.mark.parametrize("model", ["bpe", "unigram"])
+@pytest.mark.parametrize("model", ["bpe", "word", "unigram"])
 def test_a_job_without_merges_learns_and_its_report_has_all_that_the_command_tells(
     make_settings: MakeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_job_without_merges_learns_and_its_report_has_all_that_the_command_tel
 
     monkeypatch.setattr(Leases, "advance", noted)
     assert worker.work()
-    assert phases[0] == ("merging" if model == "bpe" else "learning")
+    assert phases[0] == {"bpe": "merging", "word": "learning", "unigram": "seeds"}[model]
     assert phases[1] == "publishing"
     done = store.get(job.id, None)
     assert done.artifact is not None, done.error

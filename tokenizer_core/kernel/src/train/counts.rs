@@ -73,6 +73,11 @@ impl Counts {
         self.pieces.iter().map(|piece| u64::from(piece.length)).sum()
     }
 
+    /// Bytes of memory.
+    pub fn held_bytes(&self) -> u64 {
+        self.distinct_bytes() + (self.len() * size_of::<CountedPiece>()) as u64
+    }
+
     /// Bytes of all pieces, each as often as it occurs.
     pub fn counted_bytes(&self) -> u128 {
         self.pieces.iter().map(|piece| u128::from(piece.length) * u128::from(piece.count)).sum()

@@ -25,17 +25,41 @@ pub struct Progress<'a> {
     pub tokens: Option<u64>,
 }
 
+/// Tells when it is time to report.
+#[derive(Debug)]
+pub struct ReportTimer {
+    next: Instant,
+}
+
+impl Default for ReportTimer {
+    fn default() -> Self {
+        Self { next: Instant::now() + INTERVAL }
+    }
+}
+
+impl ReportTimer {
+    /// Tell whether the interval has passed, and begin the next one if so.
+    pub fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + INTERVAL;
+        }
+        is_due
+    }
+}
+
 /// Calls back at a bounded interval, however often it is asked to.
 pub struct Reporter<'a> {
     report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>,
-    next: Instant,
+    timer: ReportTimer,
     next_merges: usize,
 }
 
 impl<'a> Reporter<'a> {
     /// Report through `report`, whose error ends the run.
     pub fn new(report: &'a mut dyn FnMut(Progress<'_>) -> Result<()>) -> Self {
-        Self { report, next: Instant::now() + INTERVAL, next_merges: FIRST }
+        Self { report, timer: ReportTimer::default(), next_merges: FIRST }
     }
 
     /// Report if it is time to, or if there are enough new merges.
@@ -43,12 +67,10 @@ impl<'a> Reporter<'a> {
     /// # Errors
     /// The error of the callback, `cancelled` as a rule.
     pub fn tick<'p>(&mut self, merges: usize, progress: impl FnOnce() -> Progress<'p>) -> Result<()> {
-        let now = Instant::now();
-        if now < self.next && merges < self.next_merges {
+        if !self.timer.is_due() && merges < self.next_merges {
             return Ok(());
         }
         self.next_merges = merges + 1 + merges / 8;
-        self.next = now + INTERVAL;
         (self.report)(progress())
     }
 

@@ -1,8 +1,10 @@
-//! The pieces at every character of the text: the edges of the lattices of all words, in one array.
+//! The pieces at every place of the text: the edges of the lattices of all words.
+//!
+//! All pieces at a place are beginnings of the longest one there, so that one alone is written down by place, and the
+//! others by piece.
 
-use super::seeds::Suffixes;
-use super::text::TrainingText;
-use crate::error::{Code, Error, Result};
+use super::seeds::{Seed, Suffixes};
+use super::text::END;
 
 /// Bits of an edge for the length of its piece.
 const LENGTH_BITS: u32 = 8;
@@ -38,92 +40,98 @@ impl Edge {
 /// The edges.
 #[derive(Debug, Clone)]
 pub struct Lattice {
-    /// By character, its first edge.
+    /// By place, its longest piece, or [`END`].
+    longest: Vec<u32>,
+    /// By piece, its first edge, and the end of all.
     first: Vec<u32>,
-    /// Those of one character together, the shortest first.
+    /// The pieces that one begins with, the shortest first, and that one itself.
     edges: Vec<Edge>,
-    /// By piece, a place where it stands and its length.
-    pub places: Vec<(u32, u32)>,
+    /// By piece, a place where it stands and its length; of seeds alone.
+    pub places: Vec<(u32, u8)>,
 }
 
 impl Lattice {
-    /// Number the characters of the alphabet, which is sorted, and after them the seeds.
-    ///
-    /// # Errors
-    /// `corpus_too_large`.
-    pub fn new(text: &TrainingText, alphabet: &[char], suffixes: &Suffixes) -> Result<Self> {
-        let mut places = vec![(u32::MAX, 1); alphabet.len()];
-        places.extend(suffixes.seeds.iter().map(|seed| (suffixes.places[seed.first as usize], seed.length)));
-        let standing = |seed: &super::seeds::Seed| &suffixes.places[seed.first as usize..seed.last as usize];
-        let mut first = vec![0u32; text.len() + 1];
-        for (start, end, _) in text.words() {
-            first[start..end].fill(1);
-        }
-        for seed in &suffixes.seeds {
-            standing(seed).iter().for_each(|place| first[*place as usize] += 1);
-        }
-        let mut total = 0u64;
-        for count in &mut first {
-            (*count, total) = (total as u32, total + u64::from(*count));
-        }
-        if total >= u64::from(u32::MAX) {
-            let message = "the words hold more than 4 billion pieces; train on a sample, or with fewer seeds";
-            return Err(Error::new(Code::CorpusTooLarge, message));
-        }
-        let mut edges = vec![Edge(0); total as usize];
-        let mut next = first.clone();
-        let mut put = |at: usize, edge: Edge| {
-            edges[next[at] as usize] = edge;
-            next[at] += 1;
+    /// Take the characters of the text, whose numbers are below `characters`, and number the seeds after them.
+    pub fn new(symbols: Vec<u32>, characters: usize, suffixes: &Suffixes) -> Self {
+        let mut lattice = Self {
+            longest: symbols,
+            first: (0..=characters as u32).collect(),
+            edges: (0..characters as u32).map(|character| Edge::new(character, 1)).collect(),
+            places: vec![(0, 1); characters],
         };
-        for (start, end, _) in text.words() {
-            for at in start..end {
-                let character = std::str::from_utf8(text.slice(at, 1)).ok().and_then(|one| one.chars().next());
-                let piece = character.map_or(0, |one| alphabet.partition_point(|other| *other < one));
-                if places[piece].0 == u32::MAX {
-                    places[piece].0 = at as u32;
-                }
-                put(at, Edge::new(piece as u32, 1));
+        // Seeds around the next place, each within the one before.
+        let mut open: Vec<(usize, Seed)> = Vec::new();
+        let mut written = 0;
+        for (piece, seed) in (characters..).zip(&suffixes.seeds) {
+            while let Some((around, outer)) = open.pop_if(|(_, outer)| outer.last <= seed.first) {
+                lattice.write(&suffixes.places[written..outer.last as usize], around);
+                written = outer.last as usize;
             }
+            if let Some((around, _)) = open.last() {
+                lattice.write(&suffixes.places[written..seed.first as usize], *around);
+            }
+            written = seed.first as usize;
+            let place = suffixes.places[written];
+            let beginning = open.last().map_or(lattice.longest[place as usize] as usize, |(around, _)| *around);
+            let edges = lattice.first[beginning] as usize..lattice.first[beginning + 1] as usize;
+            lattice.edges.extend_from_within(edges);
+            lattice.edges.push(Edge::new(piece as u32, seed.length.into()));
+            lattice.first.push(lattice.edges.len() as u32);
+            lattice.places.push((place, seed.length));
+            open.push((piece, *seed));
         }
-        let mut order: Vec<usize> = (0..suffixes.seeds.len()).collect();
-        order.sort_by_key(|index| suffixes.seeds[*index].length);
-        for index in order {
-            let (seed, piece) = (&suffixes.seeds[index], alphabet.len() + index);
-            let edge = Edge::new(piece as u32, seed.length as usize);
-            standing(seed).iter().for_each(|place| put(*place as usize, edge));
+        while let Some((around, outer)) = open.pop() {
+            lattice.write(&suffixes.places[written..outer.last as usize], around);
+            written = outer.last as usize;
         }
-        Ok(Self { first, edges, places })
+        lattice
     }
 
-    /// The pieces that begin at a character, the shortest first.
+    fn write(&mut self, places: &[u32], piece: usize) {
+        places.iter().for_each(|place| self.longest[*place as usize] = piece as u32);
+    }
+
+    /// The character at a place within a word.
+    pub fn character(&self, at: usize) -> usize {
+        self.at(at)[0].piece()
+    }
+
+    /// The pieces that begin at a place within a word, the shortest first.
     #[inline]
     pub fn at(&self, at: usize) -> &[Edge] {
-        &self.edges[self.first[at] as usize..self.first[at + 1] as usize]
+        let piece = self.longest[at] as usize;
+        &self.edges[self.first[piece] as usize..self.first[piece + 1] as usize]
     }
 
-    /// Keep the pieces for which `kept` is true, and number them anew in the same order.
+    /// Keep the pieces for which `kept` is true, all characters among them, and number them anew in the same order.
     pub fn keep(&mut self, kept: &[bool]) {
-        let mut numbers = Vec::with_capacity(kept.len());
-        let mut count = 0;
-        for kept in kept {
-            numbers.push(if *kept { count } else { u32::MAX });
-            count += u32::from(*kept);
-        }
-        let (mut from, mut to) = (0, 0);
-        for at in 1..self.first.len() {
-            while from < self.first[at] as usize {
-                let edge = self.edges[from];
-                let number = numbers[edge.piece()];
-                if number != u32::MAX {
-                    self.edges[to] = Edge::new(number, edge.length());
-                    to += 1;
+        // By piece, the longest one left that it begins with.
+        let mut left: Vec<u32> = Vec::with_capacity(kept.len());
+        let (mut count, mut from, mut to) = (0, 0, 0);
+        for (piece, is_kept) in kept.iter().enumerate() {
+            let last = self.first[piece + 1] as usize;
+            if *is_kept {
+                self.first[count as usize] = to as u32;
+                left.push(count);
+                count += 1;
+                for at in from..last {
+                    let edge = self.edges[at];
+                    if kept[edge.piece()] {
+                        self.edges[to] = Edge::new(left[edge.piece()], edge.length());
+                        to += 1;
+                    }
                 }
-                from += 1;
+            } else {
+                left.push(left[self.edges[last - 2].piece()]);
             }
-            self.first[at] = to as u32;
+            from = last;
         }
+        self.first.truncate(count as usize + 1);
+        self.first[count as usize] = to as u32;
         self.edges.truncate(to);
+        for piece in self.longest.iter_mut().filter(|piece| **piece != END) {
+            *piece = left[*piece as usize];
+        }
         let mut kept = kept.iter();
         self.places.retain(|_| kept.next().is_some_and(|kept| *kept));
     }

@@ -22,16 +22,18 @@ use self::checkpoint::ScoredIds;
 use self::expectation::Expectation;
 use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
 use self::numbers::{digamma, exp, ln, power_of_two};
-use self::seeds::seeds;
+use self::seeds::{Limits, seeds};
 use self::shares::summed;
-use self::text::TrainingText;
+use self::text::{Alphabet, TrainingText};
 use super::alphabet::Characters;
 use super::counts::Counts;
-use super::progress::{Progress, Reporter};
 use crate::error::{Code, Error, Result};
 
 /// A piece that is expected less often is removed, unless it is a character, which is taken to be expected so often.
 const LEAST: f64 = 0.5;
+
+/// Of each piece: its edges, place, number, score, and what two estimates say of it.
+const BYTES_A_PIECE: u64 = 100;
 
 /// The settings of a run.
 #[derive(Debug, Clone)]
@@ -48,8 +50,10 @@ pub struct UnigramOptions {
     pub max_length: usize,
     /// The alphabet, and borders that no piece crosses.
     pub characters: Characters,
-    /// For estimates; they change nothing.
+    /// They change nothing.
     pub threads: usize,
+    /// Bytes that learning may hold, the counts among them.
+    pub memory: Option<u64>,
 }
 
 /// Pieces with their scores, the highest first.
@@ -57,6 +61,19 @@ pub type ScoredPieces = Vec<(Vec<u8>, f64)>;
 
 /// Takes what a run is to go on from, after each round that all sizes share.
 pub type Keep<'a> = dyn FnMut(Vec<u8>) -> Result<()> + 'a;
+
+/// The phase of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Suffixes are sorted, to find the substrings to begin with.
+    Seeds,
+    /// Rounds of pruning. The number of all is foreseen from the pieces that are left, and becomes smaller where an
+    /// estimate removes some too.
+    Pruning,
+}
+
+/// Called often with how much of a phase is done, and how much there is of it; an error ends the run.
+pub type Tick<'a> = dyn FnMut(Phase, usize, usize) -> Result<()> + 'a;
 
 /// Learn pieces, and return those of each size with the number of characters among them.
 ///
@@ -66,45 +83,48 @@ pub type Keep<'a> = dyn FnMut(Vec<u8>) -> Result<()> + 'a;
 ///
 /// # Errors
 /// `invalid_option` at `vocab_size`, or at `sizes` where larger ones are wanted too, when there are fewer pieces wanted
-/// than the alphabet has, or at an option that is out of its range; `corpus_too_large`; what `reporter` returns.
+/// than the alphabet has, or at an option that is out of its range; `corpus_too_large`; what `tick` returns.
 pub fn learn(
     counts: &Counts,
     options: &UnigramOptions,
     kept: &[u8],
     keep: &mut Keep<'_>,
-    reporter: &mut Reporter<'_>,
+    tick: &mut Tick<'_>,
 ) -> Result<(Vec<ScoredPieces>, usize)> {
     check(options)?;
     let least = options.sizes.iter().copied().min().unwrap_or(0);
-    let (text, occurrences) = TrainingText::new(counts, &options.characters)?;
-    let alphabet: Vec<char> = occurrences.iter().map(|(character, _)| *character).collect();
-    if least < alphabet.len() {
-        let (characters, tokens) = (alphabet.len(), least);
-        let message = format!("the alphabet alone has {characters} characters and only {tokens} tokens are wanted");
+    let (text, symbols, alphabet) = TrainingText::new(counts, &options.characters)?;
+    let characters = alphabet.len();
+    if least < characters {
+        let message = format!("the alphabet alone has {characters} characters and only {least} tokens are wanted");
         let are_all_too_small = options.sizes.iter().all(|size| *size < characters);
         let field = if are_all_too_small { "vocab_size" } else { "sizes" };
         return Err(Error::new(Code::InvalidOption, message).at_field(field));
     }
-    if alphabet.len() + options.seed_size >= MAX_PIECES {
+    if characters + options.seed_size >= MAX_PIECES {
         return Err(Error::new(Code::CorpusTooLarge, "there are more than 16 million pieces; take fewer seeds"));
     }
-    let mut learner = UnigramLearner::new(&text, &occurrences, options)?;
+    check_memory(counts, &text, symbols.len(), options)?;
+    let mut learner = UnigramLearner::new(&text, symbols, &alphabet, options, tick)?;
     let places = learner.lattice.places.clone();
     let mut largest_first: Vec<usize> = (0..options.sizes.len()).collect();
     largest_first.sort_by_key(|at| Reverse(options.sizes[*at]));
+    let aims: Vec<usize> = largest_first.iter().map(|at| options.sizes[*at].saturating_mul(11) / 10).collect();
+    learner.foresee(&aims);
     let mut chosen = match learner.resume(kept) {
         Some(chosen) => chosen,
         None => {
-            learner.estimate(reporter)?;
+            learner.estimate(tick)?;
             Vec::new()
         }
     };
-    for at in &largest_first[chosen.len()..] {
-        let size = options.sizes[*at];
-        let aim = size.saturating_mul(11) / 10;
+    for at in chosen.len()..aims.len() {
+        let (size, aim) = (options.sizes[largest_first[at]], aims[at]);
+        learner.foresee(&aims[at..]);
         // Nobody needs the shared pieces after the smallest size.
         while learner.scores.len() > aim && (size == least || learner.left() >= aim) {
-            learner.shrink(aim, reporter)?;
+            learner.shrink(aim, tick)?;
+            learner.foresee(&aims[at..]);
             keep(checkpoint::write([&learner.pieces()].into_iter().chain(&chosen)))?;
         }
         if size == least {
@@ -113,23 +133,41 @@ pub fn learn(
         }
         let mut own = learner.clone();
         while own.scores.len() > aim {
-            own.shrink(aim, reporter)?;
+            own.shrink(aim, tick)?;
         }
         chosen.push(own.best_pieces(size));
-        learner.reached = own.reached;
+        learner.rounds = own.rounds;
     }
-    let bytes = |number: u32| match alphabet.get(number as usize) {
-        Some(character) => character.to_string().into_bytes(),
-        None => {
-            let (start, length) = places[number as usize];
-            text.slice(start as usize, length as usize).to_vec()
+    learner.tick(tick)?;
+    let bytes = |number: u32| {
+        let (number, spelled) = (number as usize, |character: usize| alphabet[character].0);
+        if number < characters {
+            return spelled(number).to_string().into_bytes();
         }
+        let (place, length) = places[number];
+        let all = (place as usize..).take(length.into());
+        all.map(|at| spelled(learner.lattice.character(at))).collect::<String>().into_bytes()
     };
     let mut found = vec![ScoredPieces::new(); options.sizes.len()];
     for (at, pieces) in largest_first.into_iter().zip(chosen) {
         found[at] = pieces.into_iter().map(|(number, score)| (bytes(number), score)).collect();
     }
-    Ok((found, alphabet.len()))
+    Ok((found, characters))
+}
+
+/// Refuse what needs more memory than it may have: the counts, each place twice, words, and what is known of pieces.
+fn check_memory(counts: &Counts, text: &TrainingText, places: usize, options: &UnigramOptions) -> Result<()> {
+    let pieces = options.seed_size.min(places) as u64;
+    let bytes = counts.held_bytes() + 8 * places as u64 + 12 * text.len() as u64 + BYTES_A_PIECE * pieces;
+    if options.memory.is_some_and(|memory| bytes > memory) {
+        let message = format!(
+            "learning needs {} MB of memory for the distinct pieces of this corpus; allow so much, leave rare pieces out \
+             with min_count, or take fewer seeds",
+            bytes.div_ceil(1_000_000)
+        );
+        return Err(Error::new(Code::CorpusTooLarge, message).at_field("memory"));
+    }
+    Ok(())
 }
 
 fn check(options: &UnigramOptions) -> Result<()> {
@@ -162,22 +200,19 @@ struct UnigramLearner<'a> {
     characters: usize,
     /// Expected counts are integers in this unit.
     unit: f64,
-    /// The number of pieces at first, and the one to be reached in the smallest vocabulary.
-    first: usize,
-    last: usize,
-    /// The fewest pieces that any vocabulary has had.
-    reached: usize,
+    /// Rounds of pruning that are done, and all that are foreseen.
+    rounds: usize,
+    all_rounds: usize,
 }
 
 impl<'a> UnigramLearner<'a> {
-    fn new(text: &'a TrainingText, alphabet: &[(char, u64)], options: &'a UnigramOptions) -> Result<Self> {
-        let suffixes = seeds(text, options.max_length, options.seed_size);
-        let characters: Vec<char> = alphabet.iter().map(|(character, _)| *character).collect();
-        let lattice = Lattice::new(text, &characters, &suffixes)?;
-        let mut weights: Vec<f64> = alphabet.iter().map(|(_, count)| (*count as f64).max(LEAST)).collect();
-        weights.extend(suffixes.seeds.iter().map(|seed| seed.score as f64));
-        let total = ln(weights.iter().sum());
-        let scores: Vec<f64> = weights.into_iter().map(|weight| ln(weight) - total).collect();
+    fn new(
+        text: &'a TrainingText,
+        symbols: Vec<u32>,
+        alphabet: &Alphabet,
+        options: &'a UnigramOptions,
+        tick: &mut Tick<'_>,
+    ) -> Result<Self> {
         // No piece is expected more often than there are characters.
         let most: u128 = text.words().map(|(start, end, weight)| (end - start) as u128 * u128::from(weight)).sum();
         let bits = 128 - most.leading_zeros() as i32;
@@ -186,27 +221,47 @@ impl<'a> UnigramLearner<'a> {
             return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
         }
         let unit = power_of_two((62 - bits).min(32));
-        let first = scores.len();
-        let last = options.sizes.iter().copied().min().unwrap_or(0);
-        let characters = characters.len();
-        let numbers = (0..first as u32).collect();
-        Ok(Self { text, options, lattice, numbers, scores, characters, unit, first, last, reached: first })
+        let characters = alphabet.len();
+        let limits = Limits { longest: options.max_length, most: options.seed_size, threads: options.threads };
+        let suffixes = seeds(text, &symbols, characters, limits, |done, total| tick(Phase::Seeds, done, total))?;
+        let lattice = Lattice::new(symbols, characters, &suffixes);
+        let mut weights: Vec<f64> = alphabet.iter().map(|(_, count)| (*count as f64).max(LEAST)).collect();
+        weights.extend(suffixes.seeds.iter().map(|seed| seed.score() as f64));
+        let total = ln(weights.iter().sum());
+        let scores: Vec<f64> = weights.into_iter().map(|weight| ln(weight) - total).collect();
+        let numbers = (0..scores.len() as u32).collect();
+        Ok(Self { text, options, lattice, numbers, scores, characters, unit, rounds: 0, all_rounds: 0 })
     }
 
     /// Estimate the probabilities of all pieces.
-    fn estimate(&mut self, reporter: &mut Reporter<'_>) -> Result<()> {
+    fn estimate(&mut self, tick: &mut Tick<'_>) -> Result<()> {
         for _ in 0..self.options.sub_iterations {
-            let expected = self.expect(reporter)?;
+            let expected = self.expect(tick)?;
             self.maximize(&expected);
         }
         Ok(())
     }
 
     /// Remove pieces, though never below `aim`, and estimate the probabilities of the others.
-    fn shrink(&mut self, aim: usize, reporter: &mut Reporter<'_>) -> Result<()> {
-        self.prune(aim, reporter)?;
-        self.reached = self.reached.min(self.scores.len());
-        self.estimate(reporter)
+    fn shrink(&mut self, aim: usize, tick: &mut Tick<'_>) -> Result<()> {
+        self.prune(aim, tick)?;
+        self.estimate(tick)?;
+        self.rounds += 1;
+        Ok(())
+    }
+
+    /// Foresee all rounds on the way to these numbers of pieces, the largest first.
+    fn foresee(&mut self, aims: &[usize]) {
+        let left = |pieces: usize| (pieces as f64 * self.options.shrinking_factor) as usize;
+        let (mut pieces, mut rounds, last) = (self.scores.len(), self.rounds, aims.last().copied().unwrap_or(0));
+        for aim in aims {
+            while pieces > *aim && (*aim == last || left(pieces) >= *aim) {
+                pieces = left(pieces).max(*aim);
+                rounds += 1;
+            }
+            rounds += usize::from(pieces > *aim);
+        }
+        self.all_rounds = rounds;
     }
 
     /// Return the number of pieces that the next round of pruning leaves, if none are left for another reason.
@@ -215,12 +270,12 @@ impl<'a> UnigramLearner<'a> {
     }
 
     /// Compute the expected count of every piece.
-    fn expect(&self, reporter: &mut Reporter<'_>) -> Result<Vec<f64>> {
+    fn expect(&self, tick: &mut Tick<'_>) -> Result<Vec<f64>> {
         let probabilities: Vec<f64> = self.scores.iter().map(|score| exp(*score)).collect();
         let add = |state: &mut Expectation, word: (usize, usize, u64), sums: &mut [u64]| {
             state.add(&self.lattice, &probabilities, word, self.unit, sums);
         };
-        let sums = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(reporter))?;
+        let sums = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(tick))?;
         Ok(sums.into_iter().map(|sum| sum as f64 / self.unit).collect())
     }
 
@@ -240,11 +295,11 @@ impl<'a> UnigramLearner<'a> {
     /// With `n` the number of times that a piece stands in the best ways to cut all words, and `N` that of all pieces,
     /// the loss is `n` times the difference between `ln(n / N)` and the sum of `ln((m + n) / (N + n (k - 1)))` over the
     /// `k` pieces of the best way to cut the piece itself, each of which stands `m` times.
-    fn prune(&mut self, aim: usize, reporter: &mut Reporter<'_>) -> Result<()> {
+    fn prune(&mut self, aim: usize, tick: &mut Tick<'_>) -> Result<()> {
         let add = |state: &mut Best, (start, end, weight): (usize, usize, u64), sums: &mut [u64]| {
             state.each(&self.lattice, &self.scores, (start, end), None, |piece| sums[piece] += weight);
         };
-        let counts = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(reporter))?;
+        let counts = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(tick))?;
         let all: f64 = counts.iter().map(|count| *count as f64).sum();
         let (mut best, mut parts, mut losses) = (Best::default(), Vec::new(), Vec::new());
         for piece in self.characters..self.scores.len() {
@@ -253,7 +308,7 @@ impl<'a> UnigramLearner<'a> {
                 continue;
             }
             let (start, length) = self.lattice.places[piece];
-            let stretch = (start as usize, (start + length) as usize);
+            let stretch = (start as usize, start as usize + usize::from(length));
             parts.clear();
             best.each(&self.lattice, &self.scores, stretch, Some(piece), |part| parts.push(part));
             let without = ln(all + count * (parts.len() as f64 - 1.0));
@@ -286,7 +341,7 @@ impl<'a> UnigramLearner<'a> {
     /// Go on behind the last round that an earlier attempt has kept, and return the pieces of the sizes that it had
     /// done; `None` if it has kept nothing that can be of this run.
     fn resume(&mut self, kept: &[u8]) -> Option<Vec<ScoredIds>> {
-        let mut lists = checkpoint::read(kept, self.first)?;
+        let mut lists = checkpoint::read(kept, self.numbers.len())?;
         if lists.is_empty() || lists.len() > self.options.sizes.len() {
             return None;
         }
@@ -296,11 +351,10 @@ impl<'a> UnigramLearner<'a> {
         if !has_characters || !pieces.is_sorted_by(|one, other| one.0 < other.0) {
             return None;
         }
-        let mut flags = vec![false; self.first];
+        let mut flags = vec![false; self.numbers.len()];
         pieces.iter().for_each(|(number, _)| flags[*number as usize] = true);
         self.keep(&flags);
         self.scores = pieces.into_iter().map(|(_, score)| score).collect();
-        self.reached = lists.iter().map(Vec::len).chain([self.scores.len()]).min().unwrap_or(self.first);
         Some(lists)
     }
 
@@ -316,12 +370,7 @@ impl<'a> UnigramLearner<'a> {
         pieces.into_iter().map(|piece| (self.numbers[piece], self.scores[piece])).collect()
     }
 
-    /// Report: of the way from the first pieces to those wanted, in factors.
-    fn tick(&self, reporter: &mut Reporter<'_>) -> Result<()> {
-        let ratio = |pieces: usize| (self.first as f64 / pieces.max(1) as f64).ln();
-        let share = ratio(self.reached) / ratio(self.last).max(1e-9);
-        let total = self.options.sizes.iter().copied().max().unwrap_or(0) as u64;
-        let done = (share.clamp(0.0, 1.0) * total as f64) as u64;
-        reporter.tick(0, || Progress { done, total, merges: &[], tokens: None })
+    fn tick(&self, tick: &mut Tick<'_>) -> Result<()> {
+        tick(Phase::Pruning, self.rounds, self.all_rounds)
     }
 }

@@ -1,28 +1,36 @@
 //! The first vocabulary: substrings of words that occur twice or more, found in a suffix array.
 //!
-//! The suffixes are sorted as far as the longest entry goes. Substrings that always have the same character behind them
-//! are left out, as their longer one is as frequent; whole words are taken, however few places they have. The score of
-//! a substring is how often it occurs times its length, by which the best are taken.
+//! The suffixes are sorted as far as the longest entry goes, those with one first character at a time. Substrings that
+//! always have the same character behind them are left out, as their longer one is as frequent; whole words are taken,
+//! however few places they have. The score of a substring is how often it occurs times its length, by which the best
+//! are taken.
 
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::text::TrainingText;
-
-/// Most bytes of a character.
-const WIDTH: usize = 4;
+use super::shares::share_out;
+use super::text::{END, TrainingText};
+use crate::error::Result;
 
 /// A substring.
 #[derive(Debug, Clone, Copy)]
 pub struct Seed {
-    /// Its length in characters, at least 2.
-    pub length: u32,
     /// Its places in [`Suffixes::places`].
     pub first: u32,
     /// The end of its places.
     pub last: u32,
+    /// Its number of occurrences.
+    pub count: u64,
+    /// Its length in characters, at least 2.
+    pub length: u8,
+}
+
+impl Seed {
     /// Its number of occurrences, times its length.
-    pub score: u128,
+    pub fn score(&self) -> u128 {
+        u128::from(self.count) * u128::from(self.length)
+    }
 }
 
 /// The sorted suffixes of all words.
@@ -34,62 +42,89 @@ pub struct Suffixes {
     pub seeds: Vec<Seed>,
 }
 
-/// Sort the suffixes, and take the best `most` substrings of at most `longest` characters.
-pub fn seeds(text: &TrainingText, longest: usize, most: usize) -> Suffixes {
-    let reach = (longest + 1) * WIDTH;
-    let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(text.len());
-    let mut weight_at = vec![0u64; text.len()];
-    for (start, end, weight) in text.words() {
-        keyed.extend((start..end).map(|at| (key(text.from(at)), at as u32)));
-        weight_at[start..end].fill(weight);
-    }
-    let tail = |at: u32| {
-        let bytes = text.from(at as usize);
-        bytes.get(8..reach.min(bytes.len())).unwrap_or_default()
-    };
-    keyed.sort_unstable_by(|one, other| {
-        one.0.cmp(&other.0).then_with(|| tail(one.1).cmp(tail(other.1))).then(one.1.cmp(&other.1))
-    });
-    let places: Vec<u32> = keyed.into_iter().map(|(_, at)| at).collect();
-    let mut found = Vec::new();
-    // Open substrings: length, first place, and how often they occur so far.
-    let mut open: Vec<(usize, usize, u64)> = Vec::new();
-    for (index, place) in places.iter().enumerate() {
-        let (place, weight) = (*place as usize, weight_at[*place as usize]);
-        let before = open.last().map_or(0, |(length, ..)| *length);
-        let after = places.get(index + 1).map_or(0, |next| text.common(place, *next as usize, longest + 1));
-        if let Some(length) = text.word_length(place).filter(|length| *length > before.max(after) && weight > 1) {
-            found.push(seed(length, index..index + 1, weight));
-        }
-        if after > before {
-            open.push((after, index, weight));
-            continue;
-        }
-        if let Some(top) = open.last_mut() {
-            top.2 += weight;
-        }
-        while let Some((length, start, count)) = open.pop_if(|(length, ..)| *length > after) {
-            found.push(seed(length, start..index + 1, count));
-            match open.last_mut() {
-                Some(below) if below.0 >= after => below.2 += count,
-                _ if after > 0 => open.push((after, start, count)),
-                _ => {}
-            }
-        }
-    }
-    found.retain(|seed| (2..=longest).contains(&(seed.length as usize)));
-    if found.len() > most {
-        let better = |one: &Seed, other: &Seed| other.score.cmp(&one.score).then_with(|| by_bytes(one, other));
-        found.select_nth_unstable_by(most, better);
-        found.truncate(most);
-    }
-    found.sort_unstable_by(by_bytes);
-    Suffixes { places, seeds: found }
+/// The limits of the search.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Characters of a substring.
+    pub longest: usize,
+    /// Substrings.
+    pub most: usize,
+    /// They change nothing.
+    pub threads: usize,
 }
 
-fn seed(length: usize, places: Range<usize>, count: u64) -> Seed {
-    let score = u128::from(count) * length as u128;
-    Seed { length: length as u32, first: places.start as u32, last: places.end as u32, score }
+/// Sort the suffixes, and take the best substrings of an alphabet of `characters`; `pause` is called now and then with
+/// how many suffixes are sorted, and how many there are.
+///
+/// # Errors
+/// The error of `pause`, or that of a thread that dies.
+pub fn seeds(
+    text: &TrainingText,
+    symbols: &[u32],
+    characters: usize,
+    limits: Limits,
+    mut pause: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<Suffixes> {
+    let (mut places, ends) = by_character(symbols, characters);
+    let total = places.len();
+    let order = SuffixOrder::new(symbols, characters, limits.longest);
+    let (best, done) = (Mutex::new(BestSeeds { seeds: Vec::new(), most: limits.most, least: 0 }), AtomicUsize::new(0));
+    let (mut rest, mut first) = (places.as_mut_slice(), 0);
+    let parts: Vec<(usize, &mut [u32])> = ends
+        .into_iter()
+        .map(|end| {
+            let part = rest.split_off_mut(..end - first).unwrap_or_default();
+            (std::mem::replace(&mut first, end), part)
+        })
+        .collect();
+    let each = |keyed: &mut Vec<(u64, u32)>, (first, part): (usize, &mut [u32])| {
+        order.sort(part, keyed);
+        let mut found = Vec::new();
+        let least = locked(&best).least;
+        order.each_seed(text, part, |seed| {
+            if (2..=limits.longest).contains(&usize::from(seed.length)) && seed.score() >= least {
+                found.push(Seed { first: seed.first + first as u32, last: seed.last + first as u32, ..seed });
+            }
+        });
+        locked(&best).add(&found);
+        done.fetch_add(part.len(), Relaxed);
+    };
+    share_out(limits.threads, parts.into_iter(), Vec::new, each, || pause(done.load(Relaxed), total))?;
+    let mut best = best.into_inner().unwrap_or_else(PoisonError::into_inner);
+    best.prune();
+    best.seeds.sort_unstable_by(by_bytes);
+    Ok(Suffixes { places, seeds: best.seeds })
+}
+
+/// The best substrings so far.
+#[derive(Debug)]
+struct BestSeeds {
+    seeds: Vec<Seed>,
+    most: usize,
+    /// No lower score can be among them.
+    least: u128,
+}
+
+impl BestSeeds {
+    fn add(&mut self, more: &[Seed]) {
+        self.seeds.extend(more.iter().filter(|seed| seed.score() >= self.least));
+        if self.seeds.len() > 2 * self.most {
+            self.prune();
+        }
+    }
+
+    fn prune(&mut self) {
+        let better = |one: &Seed, other: &Seed| other.score().cmp(&one.score()).then_with(|| by_bytes(one, other));
+        if self.seeds.len() > self.most {
+            let (_, next, _) = self.seeds.select_nth_unstable_by(self.most, better);
+            self.least = next.score();
+            self.seeds.truncate(self.most);
+        }
+    }
+}
+
+fn locked(best: &Mutex<BestSeeds>) -> MutexGuard<'_, BestSeeds> {
+    best.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Substrings that begin at one place are sorted by length; of others the first places are.
@@ -97,10 +132,109 @@ fn by_bytes(one: &Seed, other: &Seed) -> Ordering {
     (one.first, one.length).cmp(&(other.first, other.length))
 }
 
-/// The first eight bytes as a number.
-fn key(bytes: &[u8]) -> u64 {
-    let mut first = [0xFF; 8];
-    let length = bytes.len().min(8);
-    first[..length].copy_from_slice(&bytes[..length]);
-    u64::from_be_bytes(first)
+/// The places of every character together, and where those of each end.
+fn by_character(symbols: &[u32], characters: usize) -> (Vec<u32>, Vec<usize>) {
+    let all = || symbols.iter().enumerate().filter(|(_, symbol)| **symbol != END);
+    let mut ends = vec![0; characters];
+    all().for_each(|(_, symbol)| ends[*symbol as usize] += 1);
+    let mut total = 0;
+    for count in &mut ends {
+        (*count, total) = (total, total + *count);
+    }
+    let mut places = vec![0; total];
+    for (at, symbol) in all() {
+        let end = &mut ends[*symbol as usize];
+        places[*end] = at as u32;
+        *end += 1;
+    }
+    (places, ends)
+}
+
+/// The order of suffixes that begin with one character.
+#[derive(Debug)]
+struct SuffixOrder<'a> {
+    symbols: &'a [u32],
+    longest: usize,
+    /// Bits of a character in a key.
+    bits: u32,
+    /// Characters in a key.
+    width: usize,
+    /// The end of a word in a key.
+    end: u32,
+}
+
+impl<'a> SuffixOrder<'a> {
+    fn new(symbols: &'a [u32], characters: usize, longest: usize) -> Self {
+        let bits = usize::BITS - characters.leading_zeros();
+        let width = longest.min((u64::BITS / bits.max(1)) as usize);
+        Self { symbols, longest, bits, width, end: (1 << bits) - 1 }
+    }
+
+    fn sort(&self, places: &mut [u32], keyed: &mut Vec<(u64, u32)>) {
+        keyed.clear();
+        keyed.extend(places.iter().map(|place| (self.key(*place as usize), *place)));
+        keyed.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| self.tail(*one).cmp(self.tail(*other))));
+        places.iter_mut().zip(keyed).for_each(|(place, (_, sorted))| *place = *sorted);
+    }
+
+    /// The characters behind the first as a number, as far as they fit or the word goes.
+    fn key(&self, place: usize) -> u64 {
+        let (mut key, mut has_ended) = (0, false);
+        for at in place + 1..=place + self.width {
+            let symbol = if has_ended { END } else { self.symbols[at] };
+            has_ended = symbol == END;
+            key = key << self.bits | u64::from(symbol & self.end);
+        }
+        key
+    }
+
+    /// The characters that do not fit.
+    fn tail(&self, (key, place): (u64, u32)) -> &[u32] {
+        if key as u32 & self.end == self.end {
+            return &[];
+        }
+        let (first, last) = (place as usize + 1 + self.width, place as usize + 1 + self.longest);
+        &self.symbols[first..last.min(self.symbols.len())]
+    }
+
+    /// Find the substrings at sorted places, whose indices are those in `places`.
+    fn each_seed(&self, text: &TrainingText, places: &[u32], mut found: impl FnMut(Seed)) {
+        let mut add = |length: usize, first: usize, last: usize, count: u64| {
+            // Longer ones are found no further than one character over the limit.
+            let length = u8::try_from(length).unwrap_or(u8::MAX);
+            found(Seed { first: first as u32, last: last as u32, count, length });
+        };
+        // Open substrings: length, first place, and how often they occur so far.
+        let mut open: Vec<(usize, usize, u64)> = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            let (start, end, weight) = text.word_at(*place as usize);
+            let before = open.last().map_or(0, |(length, ..)| *length);
+            let after = places.get(index + 1).map_or(0, |next| self.common(*place as usize, *next as usize));
+            let is_word = start == *place as usize && weight > 1;
+            if is_word && end - start > before.max(after) {
+                add(end - start, index, index + 1, weight);
+            }
+            if after > before {
+                open.push((after, index, weight));
+                continue;
+            }
+            if let Some(top) = open.last_mut() {
+                top.2 += weight;
+            }
+            while let Some((length, first, count)) = open.pop_if(|(length, ..)| *length > after) {
+                add(length, first, index + 1, count);
+                match open.last_mut() {
+                    Some(below) if below.0 >= after => below.2 += count,
+                    _ if after > 0 => open.push((after, first, count)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The number of characters that two places have in common, up to the end of a word, at most one over the limit.
+    fn common(&self, one: usize, other: usize) -> usize {
+        let pairs = self.symbols[one..].iter().zip(&self.symbols[other..]).take(self.longest + 1);
+        pairs.take_while(|(one, other)| one == other && **one != END).count()
+    }
 }

@@ -6,27 +6,32 @@ use crate::error::{Code, Error, Result};
 use crate::train::alphabet::{Characters, most_frequent, texts};
 use crate::train::counts::Counts;
 
-/// Ends every word; no byte of UTF-8.
-pub const END: u8 = 0xFF;
+/// Behind every word; no number of a character.
+pub const END: u32 = u32::MAX;
+
+/// For one of so many places the word is written down.
+const STEP: usize = 64;
+
+/// Characters with how often each occurs, in the order of their code points.
+pub type Alphabet = Vec<(char, u64)>;
 
 /// The words; a character outside the alphabet ends one, and so does a border.
 #[derive(Debug, Default)]
 pub struct TrainingText {
-    bytes: Vec<u8>,
-    /// The first byte of each character and of each end.
+    /// The place of the first character of each word, and of the end of the array.
     starts: Vec<u32>,
-    /// The characters of each word, without its end.
-    words: Vec<(u32, u32)>,
     weights: Vec<u64>,
+    /// The word at every [`STEP`]-th place.
+    marks: Vec<u32>,
 }
 
 impl TrainingText {
-    /// Lay out the pieces of a corpus, and return the characters of the alphabet too, in the order of their code
-    /// points, with how often each occurs.
+    /// Lay out the pieces of a corpus, and return all places too, with the number of its character in the alphabet or
+    /// [`END`] each.
     ///
     /// # Errors
     /// `corpus_too_large`.
-    pub fn new(counts: &Counts, options: &Characters) -> Result<(Self, Vec<(char, u64)>)> {
+    pub fn new(counts: &Counts, options: &Characters) -> Result<(Self, Vec<u32>, Alphabet)> {
         if counts.distinct_bytes() + counts.len() as u64 >= u64::from(u32::MAX) {
             let message = "the distinct pieces hold more than 4 billion bytes together; train on a sample";
             return Err(Error::new(Code::CorpusTooLarge, message));
@@ -41,71 +46,48 @@ impl TrainingText {
         let mut kept: FxHashSet<char> =
             most_frequent(occurrences.clone(), options.limit, options.coverage).into_iter().collect();
         kept.extend(options.required.chars());
-        let mut text = Self::default();
-        for (piece, count) in words() {
-            for part in piece.split(|character| !kept.contains(&character)) {
-                options.borders.stretches(part).for_each(|stretch| text.push(stretch, count));
-            }
-        }
-        let mut alphabet: Vec<_> =
+        let mut alphabet: Alphabet =
             kept.into_iter().map(|one| (one, occurrences.get(&one).copied().unwrap_or(0))).collect();
         alphabet.sort_unstable();
-        Ok((text, alphabet))
-    }
-
-    fn push(&mut self, word: &str, weight: u64) {
-        let (first, base) = (self.starts.len() as u32, self.bytes.len());
-        self.starts.extend(word.char_indices().map(|(at, _)| (base + at) as u32));
-        self.bytes.extend_from_slice(word.as_bytes());
-        self.words.push((first, self.starts.len() as u32));
-        self.weights.push(weight);
-        self.starts.push(self.bytes.len() as u32);
-        self.bytes.push(END);
-    }
-
-    /// Characters and ends.
-    pub fn len(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// The words: where each begins and ends, and how often it occurs.
-    pub fn words(&self) -> impl ExactSizeIterator<Item = (usize, usize, u64)> {
-        self.words.iter().zip(&self.weights).map(|((start, end), weight)| (*start as usize, *end as usize, *weight))
-    }
-
-    /// A word by its number.
-    pub fn word(&self, index: usize) -> (usize, usize, u64) {
-        let (start, end) = self.words[index];
-        (start as usize, end as usize, self.weights[index])
-    }
-
-    /// The bytes from a character on, to the end of the array.
-    #[inline]
-    pub fn from(&self, at: usize) -> &[u8] {
-        &self.bytes[self.starts[at] as usize..]
-    }
-
-    /// The bytes of `length` characters, which may not go over the end of a word.
-    pub fn slice(&self, at: usize, length: usize) -> &[u8] {
-        &self.bytes[self.starts[at] as usize..self.starts[at + length] as usize]
-    }
-
-    /// The length of the word that begins at a character, if one does.
-    pub fn word_length(&self, at: usize) -> Option<usize> {
-        let byte = self.starts[at] as usize;
-        if byte > 0 && self.bytes[byte - 1] != END {
-            return None;
+        let numbers: FxHashMap<char, u32> = alphabet.iter().map(|(one, _)| *one).zip(0..).collect();
+        let (mut text, mut symbols) = (Self::default(), Vec::new());
+        for (piece, count) in words() {
+            for part in piece.split(|character| !numbers.contains_key(&character)) {
+                for stretch in options.borders.stretches(part) {
+                    text.starts.push(symbols.len() as u32);
+                    text.weights.push(count);
+                    symbols.extend(stretch.chars().filter_map(|character| numbers.get(&character)));
+                    symbols.push(END);
+                    text.marks.resize(symbols.len().div_ceil(STEP), text.weights.len() as u32 - 1);
+                }
+            }
         }
-        let word = self.words.partition_point(|(start, _)| (*start as usize) < at);
-        self.words.get(word).map(|(start, end)| (end - start) as usize)
+        text.starts.push(symbols.len() as u32);
+        Ok((text, symbols, alphabet))
     }
 
-    /// The number of characters that two places have in common, up to the end of a word, at most `most`.
-    pub fn common(&self, one: usize, other: usize, most: usize) -> usize {
-        let (left, right) = (self.from(one), self.from(other));
-        let equal = left.iter().zip(right).take_while(|(left, right)| left == right && **left != END).count();
-        let limit = (one + most).min(self.starts.len() - 1);
-        let whole = self.starts[one..=limit].partition_point(|start| (*start - self.starts[one]) as usize <= equal);
-        whole - 1
+    /// The number of words.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// A word by its number: where it begins and ends, and how often it occurs.
+    #[inline]
+    pub fn word(&self, index: usize) -> (usize, usize, u64) {
+        (self.starts[index] as usize, self.starts[index + 1] as usize - 1, self.weights[index])
+    }
+
+    /// The words.
+    pub fn words(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+        (0..self.len()).map(|index| self.word(index))
+    }
+
+    /// The word around a place.
+    pub fn word_at(&self, place: usize) -> (usize, usize, u64) {
+        let mut index = self.marks[place / STEP] as usize;
+        while self.starts[index + 1] as usize <= place {
+            index += 1;
+        }
+        self.word(index)
     }
 }
