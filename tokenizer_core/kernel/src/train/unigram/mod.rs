@@ -171,7 +171,7 @@ struct UnigramLearner<'a> {
 
 impl<'a> UnigramLearner<'a> {
     fn new(text: &'a TrainingText, alphabet: &[(char, u64)], options: &'a UnigramOptions) -> Result<Self> {
-        let suffixes = seeds(text, options.max_length, options.seed_size);
+        let suffixes = seeds(text, options.max_length, options.seed_size, options.characters.borders);
         let characters: Vec<char> = alphabet.iter().map(|(character, _)| *character).collect();
         let lattice = Lattice::new(text, &characters, &suffixes)?;
         let mut weights: Vec<f64> = alphabet.iter().map(|(_, count)| (*count as f64).max(LEAST)).collect();

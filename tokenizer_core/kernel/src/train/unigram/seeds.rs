@@ -8,6 +8,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::text::TrainingText;
+use crate::train::borders::Borders;
+
+const SPACE: &[u8] = "▁".as_bytes();
 
 /// Most bytes of a character.
 const WIDTH: usize = 4;
@@ -35,7 +38,7 @@ pub struct Suffixes {
 }
 
 /// Sort the suffixes, and take the best `most` substrings of at most `longest` characters.
-pub fn seeds(text: &TrainingText, longest: usize, most: usize) -> Suffixes {
+pub fn seeds(text: &TrainingText, longest: usize, most: usize, borders: Borders) -> Suffixes {
     let reach = (longest + 1) * WIDTH;
     let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(text.len());
     let mut weight_at = vec![0u64; text.len()];
@@ -77,6 +80,9 @@ pub fn seeds(text: &TrainingText, longest: usize, most: usize) -> Suffixes {
             }
         }
     }
+    if borders.spaces_begin || borders.spaces_end {
+        found.retain_mut(|seed| is_left(seed, text, &places, borders));
+    }
     found.retain(|seed| (2..=longest).contains(&(seed.length as usize)));
     if found.len() > most {
         let better = |one: &Seed, other: &Seed| other.score.cmp(&one.score).then_with(|| by_bytes(one, other));
@@ -85,6 +91,24 @@ pub fn seeds(text: &TrainingText, longest: usize, most: usize) -> Suffixes {
     }
     found.sort_unstable_by(by_bytes);
     Suffixes { places, seeds: found }
+}
+
+/// Take the spaces that may not end a seed off its end, and tell whether that leaves an entry which is no other seed.
+fn is_left(seed: &mut Seed, text: &TrainingText, places: &[u32], borders: Borders) -> bool {
+    let (at, length) = (places[seed.first as usize] as usize, seed.length as usize);
+    let allowed = (2..=length).rev().take_while(|shorter| *shorter == length || text.slice(at + shorter, 1) == SPACE);
+    let Some(shorter) = allowed.into_iter().find(|shorter| borders.allows(text.slice(at, *shorter))) else {
+        return false;
+    };
+    // Places of the shorter one beside these would make it a seed of its own.
+    let before = (seed.first as usize).checked_sub(1).and_then(|index| places.get(index));
+    let is_own = |other: &&u32| text.common(at, **other as usize, shorter) == shorter;
+    if shorter < length && [before, places.get(seed.last as usize)].iter().flatten().any(is_own) {
+        return false;
+    }
+    seed.score = seed.score / length as u128 * shorter as u128;
+    seed.length = shorter as u32;
+    true
 }
 
 fn seed(length: usize, places: Range<usize>, count: u64) -> Seed {
