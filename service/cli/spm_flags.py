@@ -137,9 +137,17 @@ def settings_of(line: str) -> tuple[dict[str, Any], list[str]]:
                 raise _wrong(name, f"only {only or 'nothing'} is followed: {why}")
         else:
             raise _wrong(name, f"this flag is not followed{did_you_mean(name, (*_SETTINGS, *_WITHOUT_MEANING))}")
+    if settings.get("remove_extra_whitespaces", True) and settings.pop("allow_whitespace_only_pieces", False):
+        notes.append(
+            "--allow_whitespace_only_pieces has no meaning here: spaces are joined, and none of several is left"
+        )
     if "nmt" not in settings["normalizer"] and settings.get("split_by_whitespace", True):
         notes.append("a line break is a character here; only the rules with nmt make it a space")
-    return settings | _special_tokens(specials), notes
+    settings |= _special_tokens(specials)
+    for role in ("bos", "eos", "pad"):
+        if specials.get(f"{role}_piece", _PIECES[role][1]) in settings.get("user_defined_symbols", ()):
+            notes.append(f"--{role}_piece has no meaning here: text becomes it, for it is among user_defined_symbols")
+    return settings, notes
 
 
 def _with_files(given: dict[str, str]) -> dict[str, str]:
@@ -191,6 +199,8 @@ def _special_tokens(given: Mapping[str, str]) -> dict[str, Any]:
         raise _wrong("unk_id", "the special pieces and symbols have the first ids, and no learned piece is among them")
     while ordered[-1] in own:
         ordered.pop()
+    # Text becomes a symbol of the user, so that it can mark nothing.
+    roles = {role: literal for role, literal in roles.items() if literal not in own}
     return roles | {"special_tokens": ordered} | ({"user_defined_symbols": own} if own else {})
 
 
