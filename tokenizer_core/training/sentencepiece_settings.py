@@ -95,6 +95,11 @@ class SpacedSettings(EntrySettings, ABC):
         return True
 
     @property
+    def cuts_behind_spaces(self) -> bool:
+        """A corpus is cut behind spaces, not before."""
+        return self.treat_whitespace_as_suffix
+
+    @property
     def has_runs(self) -> bool:
         """Several spaces may be an entry."""
         return False
@@ -112,7 +117,7 @@ class SpacedSettings(EntrySettings, ABC):
         apart = [Pretokenizer("split", pattern=symbols, behavior="removed")] if longest_first else []
         if not self.cuts_words:
             return (*apart, Pretokenizer("split", pattern=Pattern("string", NUL), behavior="removed"))
-        if self.treat_whitespace_as_suffix:
+        if self.cuts_behind_spaces:
             return (*apart, _SUFFIXED_RUNS if self.has_runs else _SUFFIXED_WORDS)
         if self.has_runs:
             return (*apart, _PREFIXED_RUNS)

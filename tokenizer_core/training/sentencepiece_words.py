@@ -26,13 +26,19 @@ class SentencePieceWordSettings(SpacedSettings):
     def is_model_file(self) -> bool:
         return True
 
+    @property
+    def cuts_behind_spaces(self) -> bool:
+        # SentencePiece cuts a text into words before spaces, wherever it has put them.
+        return False
+
     def model(self, unk: int) -> Model:
         return Model("symbols", unit=self.model_type, unk=unk, byte_fallback=self.byte_fallback)
 
     def learn(self, lesson: Lesson) -> Learned:
-        """Take the most frequent words; a lone space is none where spaces are joined."""
+        """Take the most frequent words; a lone space is none where spaces are joined before words."""
         counted = lesson.pieces.items(0, lesson.sizes[0] + len(self.fixed) + 1)
-        lone = SPACE.encode() if self.remove_extra_whitespaces else b""
+        has_lone = self.treat_whitespace_as_suffix or not self.remove_extra_whitespaces
+        lone = b"" if has_lone else SPACE.encode()
         return frequent(lesson, ((piece, count) for piece, count in counted if piece != lone), self)
 
     def to_dict(self) -> dict[str, Any]:
