@@ -837,6 +837,13 @@ def canonical_stage(part: str, stage: str) -> str:
         InvalidOption: at the field.
     """
 
+def charsmap(config: str) -> bytes:
+    """Write SentencePiece's table of the rewrites of a pipeline's normalizer, or nothing where it has none.
+
+    Characters, and all ways to write what composes, become what the normalizer makes of them alone. It should have only
+    stages that rewrite characters whatever stands around them: the normalization forms and those on single characters.
+    """
+
 def core_count() -> int:
     """Return how many cores this process may use.
 
@@ -872,7 +879,9 @@ def learn_unigram(
         limit_alphabet: only the most frequent characters; others end a word.
         character_coverage: only the most frequent characters that are together so great a share of all.
         required_characters: pieces whether they occur or not.
-        borders: no piece crosses them: ``scripts``, ``numbers``, ``digits``, and ``lone_spaces``, which are no words.
+        borders: no piece crosses them: ``scripts``, ``numbers``, ``digits``, and ``lone_spaces``, which are no words;
+            no piece ends with a space (``spaces_begin``) or begins with one (``spaces_end``), but for those of spaces
+            alone (``space_runs``).
         memory: bytes that may be held, the counts among them; a corpus that needs more is refused.
         kept: what the same run has given to ``keep`` last, to go on from there; anything else counts as nothing.
         keep: called after each round of pruning; what it raises ends the run.

@@ -13,7 +13,7 @@ from tokenizer_core import patterns
 from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats import hf_write, sentencepiece_bpe, tiktoken, vocab_merges
+from tokenizer_core.formats import hf_write, sentencepiece_export, tiktoken, vocab_merges
 from tokenizer_core.formats.bare import require_bare
 from tokenizer_core.pattern_coverage import covers_every_text
 
@@ -55,13 +55,13 @@ def to_tiktoken(parts: TokenizerParts) -> tuple[bytes, Beside]:
 
 
 def to_sentencepiece(parts: TokenizerParts) -> bytes:
-    """Write ``tokenizer.model``: the model that was read, or one of BPE over characters.
+    """Write ``tokenizer.model``: the model that was read, or one of Unigram or BPE over characters.
 
     Raises:
         Unsupported: with the field that it cannot carry.
     """
     check_kind(parts, TokenizerParts, "parts")
-    return sentencepiece_bpe.render(parts)
+    return sentencepiece_export.render(parts)
 
 
 def to_vocab_merges(parts: TokenizerParts) -> tuple[dict[str, bytes], Beside]:

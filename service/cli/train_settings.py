@@ -66,6 +66,13 @@ def numbers(text: str) -> list[int]:
     return [whole_number(part) for part in text.split(",")]
 
 
+_SINGULAR = {
+    "special_tokens": "special-token",
+    "user_defined_symbols": "user-defined-symbol",
+    "extends": "extend",
+}
+
+
 def _flag_of(one: Setting) -> Flag:
     """Return the flag of a setting."""
     kind = next((part for part in get_args(one.kind) if part is not NoneType), one.kind)
@@ -83,8 +90,8 @@ def _flag_of(one: Setting) -> Flag:
         one.meaning.replace("`", "") + (f": {', '.join(STEPS)}" if one.name == "normalizer" else ""),
         kind=read,
         choices=one.kind if get_origin(one.kind) is Literal else None,
-        many=one.name in ("normalizer", "special_tokens"),
-        flag={"special_tokens": "special-token", "extends": "extend"}.get(one.name, ""),
+        many=one.name in ("normalizer", "special_tokens", "user_defined_symbols"),
+        flag=_SINGULAR.get(one.name, ""),
     )
 
 

@@ -42,7 +42,8 @@ _ORDER = (
     *("model", "style", "vocab_size", "sizes", "pattern", "pretokenizer", "normalizer", "special_tokens", "unk"),
     *("score", "prefix", "limit_alphabet", "character_coverage", "required_characters", "byte_fallback"),
     *("remove_extra_whitespaces", "allow_whitespace_only_pieces", "split_by_unicode_script", "split_by_number"),
-    *("split_digits", "add_dummy_prefix", "seed_size"),
+    *("split_digits", "add_dummy_prefix", "split_by_whitespace", "treat_whitespace_as_suffix", "user_defined_symbols"),
+    *("hard_vocab_limit", "seed_size"),
     *("shrinking_factor", "n_sub_iterations", "tie_break", "min_frequency", "max_token_length", "max_piece_length"),
     *("min_count", "id_layout", "initial_merges", "extends", "sixteen_bit", "bos", "eos", "pad", "chat_template"),
     "replace_invalid",
@@ -53,6 +54,7 @@ _LISTS: dict[str, Any] = {
     "sizes": list[Count],
     "normalizer": list[Rewriting | Normalizing],
     "special_tokens": Annotated[list[str], Field(max_length=MAX_NAMES)],
+    "user_defined_symbols": Annotated[list[str], Field(max_length=MAX_NAMES)],
     "initial_merges": list[tuple[str, str]],
 }
 
@@ -60,7 +62,8 @@ _LISTS: dict[str, Any] = {
 def _field(one: Setting) -> tuple[Any, Any]:
     """Return the type and the default of a setting; null is as if it were not sent."""
     if one.name in _LISTS:
-        return _LISTS[one.name] | None, Field(list(one.default), description=_sentence(one.text))
+        default = list(one.default) if one.is_common else None
+        return _LISTS[one.name] | None, Field(default, description=_sentence(one.text))
     numbers = {int: Count, int | None: Count | None}
     kind = numbers.get(one.kind, one.kind)
     if one.is_common:

@@ -16,7 +16,7 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 Piece = tuple[str, float, int]
 """The text of an id, its score and its type."""
 
-_MODEL_TYPES = {"unigram": 1, "bpe": 2}
+_MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 
 
@@ -27,19 +27,22 @@ class Rules:
     Attributes:
         charsmap: the normalizer's rules, compiled by SentencePiece.
         names: pieces of the roles ``unk``, ``bos``, ``eos`` and ``pad``, where they are known.
+        suffix: a space ends a word.
     """
 
-    model_type: Literal["unigram", "bpe"]
+    model_type: Literal["unigram", "bpe", "word", "char"]
     byte_fallback: bool
     dummy_prefix: bool
     fold: bool
     charsmap: bytes
     names: dict[str, str]
+    suffix: bool = False
 
 
 def write(pieces: Iterable[Piece], rules: Rules) -> bytes:
     """Return the bytes of a model with these pieces."""
-    trainer = _number(3, _MODEL_TYPES[rules.model_type]) + _number(35, rules.byte_fallback)
+    trainer = _number(3, _MODEL_TYPES[rules.model_type])
+    trainer += _number(24, rules.suffix) + _number(35, rules.byte_fallback)
     for field, role in ((45, "unk"), (46, "bos"), (47, "eos"), (48, "pad")):
         if role in rules.names:
             trainer += _bytes(field, rules.names[role].encode())

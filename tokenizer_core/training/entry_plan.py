@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokenizer_core._kernel import PieceCounts
-from tokenizer_core.config import Settings, TokenizerParts
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.tokenizer import Tokenizer
 from tokenizer_core.training.entry_settings import EntrySettings
@@ -50,6 +49,10 @@ class NewEntries(NewSizes):
     def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
         sizes = [size - len(self.settings.fixed) for size in self._learned_sizes]
         learned = self.settings.learn(Lesson(pieces, sizes, known, on_merges, threads, self.memory))
+        if self.settings.hard_vocab_limit and len(learned.tokens) < sizes[0]:
+            most = len(learned.tokens) + max(self.sizes) - sizes[0]
+            message = f"the corpus gives {most} tokens; lower vocab_size, or turn hard_vocab_limit off"
+            raise InvalidOption(message, field="vocab_size")
         alphabet, least = len(learned.start.tokens), min(self.sizes) - len(self.settings.fixed)
         if least < alphabet:
             message = f"the alphabet and the special tokens are {alphabet + max(self.sizes) - self.wanted} tokens"
@@ -65,12 +68,11 @@ class NewEntries(NewSizes):
         tokens = learned.tokens[: size - len(self.settings.fixed)]
         texts = [token.decode() for token in tokens]
         merges = learned.first(len(tokens)) if self.settings.has_merges else ()
-        vocabulary, config = self.settings.build(texts, learned.scores[: len(texts)], merges)
+        parts = self.settings.build(texts, learned.scores[: len(texts)], merges)
         new = len(tokens) - len(learned.start.tokens)
         made = {"tokens": new, "merges": min(new, len(learned.merges))}
         provenance = provenance_of(self.settings.to_dict() | {"vocab_size": size}, corpus, made)
-        roles = Settings(unk=self.settings.unk)
-        return Tokenizer(TokenizerParts(vocabulary, config, roles, name="trained", provenance=provenance))
+        return Tokenizer(replace(parts, name="trained", provenance=provenance))
 
 
 def new_plan(settings: AnySettings, sizes: Sequence[int]) -> NewVocabulary | NewEntries:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 from tokenizer_core._kernel import Pipeline, Vocabulary
-from tokenizer_core.config import PipelineConfig
+from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode
 from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.formats.sentencepiece_export import SIGMA
 from tokenizer_core.stages import Decoder, Model, Normalizer, Pretokenizer
 from tokenizer_core.training.described import described
 from tokenizer_core.training.learning import Learned, Lesson, Start, Unit
@@ -22,7 +23,9 @@ from tokenizer_core.training.setting_checks import (
 )
 from tokenizer_core.training.settings import MAX_REWRITES, MAX_VOCAB_SIZE
 
-Normalizing = Literal["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "bert", "bert_cased"]
+Normalizing = Literal[
+    "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "casefold", "bert", "bert_cased"
+]
 Words = Literal["bert", "whitespace", "whitespace_split"]
 PairScore = Literal["count", "likelihood"]
 Merges = Sequence[tuple[int, int, int]]
@@ -69,6 +72,9 @@ class EntrySettings(ABC):
     min_frequency: int = 1
     max_piece_length: int | None = None
     min_count: int = 1
+    hard_vocab_limit: bool = described(
+        False, "of all models but byte-level BPE: fewer tokens than `vocab_size` are an error"
+    )
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -113,14 +119,16 @@ class EntrySettings(ABC):
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without a model and special tokens: how a corpus is cut."""
-        stages: dict[str, Normalizer] = {"bert": _bert(lowercase=True), "bert_cased": _bert(lowercase=False)}
-        normalizer = tuple(stages.get(name) or Normalizer(name) for name in self.normalizer)
-        return PipelineConfig(normalizer=normalizer, pretokenizer=self.pretokenizers)
+        own = {
+            "bert": (_bert(lowercase=True),),
+            "bert_cased": (_bert(lowercase=False),),
+            "casefold": (Normalizer("lowercase"), SIGMA),
+        }
+        normalizer = [stage for name in self.normalizer for stage in own.get(name) or (Normalizer(name),)]
+        return PipelineConfig(normalizer=tuple(normalizer), pretokenizer=self.pretokenizers)
 
-    def build(
-        self, entries: Sequence[str], scores: Sequence[float], merges: Merges = ()
-    ) -> tuple[Vocabulary, PipelineConfig]:
-        """Make the vocabulary and the pipeline of fixed and learned entries, which have ``scores`` in some models.
+    def build(self, entries: Sequence[str], scores: Sequence[float], merges: Merges = ()) -> TokenizerParts:
+        """Make the tokenizer of fixed and learned entries, which have ``scores`` in some models.
 
         Args:
             merges: of learned entries; of models that encode by them.
@@ -134,12 +142,12 @@ class EntrySettings(ABC):
         vocabulary = Vocabulary.from_texts(list(enumerate((*fixed, *entries))), ids, all_scores)
         model = self.model(literals.index(self.unk))
         config = replace(self.pipeline(), model=model, decoder=self.decoders, added_tokens=added)
-        return reserve(vocabulary, added), config
+        return TokenizerParts(reserve(vocabulary, added), config, Settings(unk=self.unk))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be written as JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        listed = {name: list(values[name]) for name in ("normalizer", "special_tokens")}
+        listed = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
         return {"model": self.name, **values, **listed}
 
     def _check_own(self) -> None:
@@ -149,8 +157,8 @@ class EntrySettings(ABC):
 
     def _check_pipeline(self) -> None:
         try:
-            vocabulary, config = self.build([], [])
-            Pipeline(vocabulary, config.to_json())
+            parts = self.build([], [])
+            Pipeline(parts.vocabulary, parts.config.to_json())
         except (ArtifactError, InvalidUnicode) as error:
             place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
             raise InvalidOption(error.message, field=f"special_tokens{place}") from error
@@ -232,18 +240,17 @@ class FrequentSettings(EntrySettings):
         return Model("word_level", unk=unk)
 
     def learn(self, lesson: Lesson) -> Learned:
-        """Take the most frequent pieces, which come first in counts."""
-        tokens = lesson.sizes[0]
-        literals = {literal.encode() for literal in self.literals}
-        found = [
-            piece
-            # A literal is not counted, but a normalizer may make one of other text.
-            for piece, count in lesson.pieces.items(0, tokens + len(literals))
-            if count >= self.min_frequency and piece not in literals
-        ][:tokens]
-        if lesson.on_merges is not None:
-            lesson.on_merges(len(found), tokens, [], None)
-        return Learned(Start(()), found, [])
+        return frequent(lesson, lesson.pieces.items(0, lesson.sizes[0] + len(self.literals)), self)
+
+
+def frequent(lesson: Lesson, counted: Iterable[tuple[bytes, int]], settings: EntrySettings) -> Learned:
+    """Take the most frequent of the pieces, which come first."""
+    # A literal is not counted, but a normalizer may make one of other text.
+    tokens, without = lesson.sizes[0], {entry.encode() for entry in settings.fixed}
+    found = [piece for piece, count in counted if count >= settings.min_frequency and piece not in without][:tokens]
+    if lesson.on_merges is not None:
+        lesson.on_merges(len(found), tokens, [], None)
+    return Learned(Start(()), found, [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

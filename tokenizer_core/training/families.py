@@ -11,6 +11,7 @@ from tokenizer_core.errors import InvalidOption
 from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.training.entry_settings import CharacterSettings, EntrySettings, WordPieceSettings, WordSettings
 from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
+from tokenizer_core.training.sentencepiece_words import SentencePieceCharacterSettings, SentencePieceWordSettings
 from tokenizer_core.training.settings import TrainSettings
 from tokenizer_core.training.unigram_settings import UnigramSettings
 
@@ -18,16 +19,18 @@ ModelName = Literal["bpe", "wordpiece", "unigram", "word", "character"]
 BpeStyle = Literal["byte_level", "sentencepiece"]
 AnySettings = TrainSettings | EntrySettings
 
-SENTENCEPIECE = "bpe in the style of sentencepiece"
+_STYLED = " in the style of sentencepiece"
 
 SETTINGS: dict[str, type[TrainSettings] | type[EntrySettings]] = {
     "bpe": TrainSettings,
-    SENTENCEPIECE: SentencePieceBpeSettings,
+    "bpe" + _STYLED: SentencePieceBpeSettings,
     **{kind.name: kind for kind in (WordPieceSettings, UnigramSettings, WordSettings, CharacterSettings)},
+    "word" + _STYLED: SentencePieceWordSettings,
+    "character" + _STYLED: SentencePieceCharacterSettings,
 }
 
 FIELDS: dict[str, tuple[str, ...]] = {
-    model: (*(field.name for field in fields(kind)), *(["style"] if model in ("bpe", SENTENCEPIECE) else []))
+    model: (*(field.name for field in fields(kind)), *(["style"] if model == "bpe" or _STYLED in model else []))
     for model, kind in SETTINGS.items()
 }
 """Names of settings by model."""
@@ -44,7 +47,7 @@ def settings_of(model: str, given: Mapping[str, Any]) -> AnySettings:
     check_choice(model, ModelName, "model")
     style = given.get("style", "byte_level")
     check_choice(style, BpeStyle, "style")
-    kind = SENTENCEPIECE if (model, style) == ("bpe", "sentencepiece") else model
+    kind = model + _STYLED if style == "sentencepiece" and model + _STYLED in SETTINGS else model
     for name in given:
         if name in FIELDS[kind]:
             continue

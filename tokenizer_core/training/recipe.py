@@ -54,8 +54,8 @@ class Recipe:
 
     Attributes:
         corpus: files, or documents as strings.
-        settings: of the model: ``TrainSettings`` for byte-level BPE, ``SentencePieceBpeSettings``,
-            ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
+        settings: of the model: ``TrainSettings`` for byte-level BPE, ``SentencePieceBpeSettings`` and the others of
+            SentencePiece, ``WordPieceSettings``, ``UnigramSettings``, ``WordSettings`` or ``CharacterSettings``.
         extends_hash: of the tokenizer that ``extends`` names; the run refuses another one at its place.
 
     Raises:
@@ -133,7 +133,7 @@ class Recipe:
         ``corpus`` is an object: ``paths`` (with ``format``, ``field``, ``column`` and ``on_error`` as in ``Files``), or
         ``texts``.
         ``model`` is ``bpe``, ``wordpiece``, ``unigram``, ``word`` or ``character``; by default ``bpe``, whose ``style``
-        is ``byte_level`` or ``sentencepiece``.
+        is ``byte_level`` or ``sentencepiece``, as that of words and characters may be.
         ``initial_merges`` are pairs of entries as a ``tokenizer.json`` has them. The other fields are those of the
         model's settings and of this class.
 
@@ -354,7 +354,8 @@ def training_settings() -> dict[str, Setting]:
             "style",
             BpeStyle,
             "byte_level",
-            "of BPE: over bytes, or over characters with `▁` for spaces, as SentencePiece has it",
+            "of BPE: over bytes, or over characters with `▁` for spaces, as SentencePiece has it; words and characters "
+            "may be in its style too",
             "NAME",
         ),
     )

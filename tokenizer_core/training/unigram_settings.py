@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from tokenizer_core._kernel import learn_unigram
 from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.formats.sentencepiece_export import SCORE_UNIT
 from tokenizer_core.stages import Model
 from tokenizer_core.training.described import described
 from tokenizer_core.training.entry_settings import Normalizing
@@ -22,6 +23,7 @@ class UnigramSettings(SentencePieceSettings):
     """Settings of Unigram."""
 
     name: ClassVar[str] = "unigram"
+    model_type: ClassVar[Literal["unigram"]] = "unigram"
     has_nested_sizes: ClassVar[bool] = False
     has_scores: ClassVar[bool] = True
     learns: ClassVar[Unit] = "characters"
@@ -76,6 +78,5 @@ class UnigramSettings(SentencePieceSettings):
 
 
 def _learned(found: list[tuple[bytes, float]]) -> Learned:
-    # So many decimals are a double again for every reader of JSON, also for those that are out by the last bit of
-    # longer ones, as serde_json is.
-    return Learned(Start(()), [piece for piece, _ in found], [], [round(score, 12) for _, score in found])
+    scores = [round(score / SCORE_UNIT) * SCORE_UNIT for _, score in found]
+    return Learned(Start(()), [piece for piece, _ in found], [], scores)

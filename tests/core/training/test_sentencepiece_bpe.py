@@ -182,7 +182,7 @@ def test_a_character_that_is_a_special_token_is_no_entry_of_the_alphabet() -> No
     ("given", "field"),
     [
         ({"style": "wordpiece"}, "style"),
-        ({"model": "word", "style": "sentencepiece"}, "style"),
+        ({"model": "wordpiece", "style": "sentencepiece"}, "style"),
         ({**STYLE, "pattern": "gpt2"}, "pattern"),
         ({**STYLE, "limit_alphabet": 3}, "limit_alphabet"),
         ({**STYLE, "character_coverage": 0}, "character_coverage"),
@@ -206,7 +206,7 @@ def test_settings_of_another_style_are_refused_by_name(given: dict[str, Any], fi
 
 
 def test_what_sentencepiece_would_join_otherwise_is_not_exported() -> None:
-    for options in ({"model": "unigram"}, {"model": "bpe", "vocab_size": 300}, {**STYLE, "normalizer": ["nfkc"]}):
+    for options in ({"model": "word"}, {"model": "bpe", "vocab_size": 300}, {**STYLE, "normalizer": ["bert"]}):
         settings: dict[str, Any] = {"vocab_size": 120, **options}
         with pytest.raises(Unsupported):
             to_sentencepiece(train(iter([TEXT]), **settings).parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,17 @@ from service.cli.train_presets import PRESETS
 from tokenizer_core import ARTICLE_1, Recipe, Tokenizer
 
 TEXT = "\n".join([*ARTICLE_1.values(), "a 12 12b  123"]) + "\n"
+ALL_FLAGS = """
+    accept_language add_dummy_prefix allow_whitespace_only_pieces bos_id bos_piece byte_fallback character_coverage
+    control_symbols denormalization_rule_tsv differential_privacy_clipping_threshold differential_privacy_noise_level
+    enable_differential_privacy eos_id eos_piece hard_vocab_limit input input_format input_sentence_size
+    max_sentence_length max_sentencepiece_length minloglevel model_prefix model_type normalization_rule_name
+    normalization_rule_tsv num_sub_iterations num_threads pad_id pad_piece pretokenization_delimiter random_seed
+    remove_extra_whitespaces required_chars seed_sentencepiece_size seed_sentencepieces_file self_test_sample_size
+    shrinking_factor shuffle_input_sentence split_by_number split_by_unicode_script split_by_whitespace split_digits
+    train_extremely_large_corpus treat_whitespace_as_suffix unk_id unk_piece unk_surface use_all_vocab
+    user_defined_symbols vocab_size vocabulary_output_piece_score
+"""
 
 
 def shown(capsysbinary: pytest.CaptureFixture[bytes], *flags: str) -> dict[str, Any]:
@@ -49,24 +61,60 @@ def test_a_line_of_flags_is_read_as_spm_train_reads_it(capsysbinary: pytest.Capt
 
 
 def test_flags_without_a_meaning_are_told_and_not_followed_ones_refused() -> None:
-    settings, notes = settings_of("--num_threads=4 --model_type=bpe --shrinking_factor=0.5 --split_by_whitespace=true")
-    assert [each.partition(" ")[0] for each in notes] == ["--num_threads", "--shrinking_factor"]
+    settings, notes = settings_of("--num_threads=4 --model_type=bpe --shrinking_factor=0.5 --use_all_vocab")
+    assert [each.partition(" ")[0] for each in notes] == ["--num_threads", "--shrinking_factor", "--use_all_vocab"]
     assert "shrinking_factor" not in settings
+
+
+def test_every_flag_of_spm_train_is_followed_or_told_or_refused_with_a_reason() -> None:
+    said = dict[str, str]()
+    for flag in re.findall(r"\w+", ALL_FLAGS):
+        try:
+            settings_of(f"--{flag}=1")
+        except CommandError as refused:
+            said[flag] = refused.message
+    assert {flag for flag, message in said.items() if "this flag is not followed" in message} == set()
+
+
+def test_special_pieces_and_symbols_have_the_ids_that_spm_train_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "more.txt").write_text("<c>\n", encoding="utf-8")
+    lines = [
+        "--unk_id=3 --bos_id=-1 --eos_id=0 --pad_id=5 --control_symbols=<a> --user_defined_symbols=the,<b>,<d>",
+        "--unk_id=2 --bos_id=-1 --eos_id=-1 --user_defined_symbols=the,<b>",
+        f"--user_defined_symbols=</s> --control_symbols_file={tmp_path / 'more.txt'} --byte_fallback --vocab_size=900",
+    ]
+    for number, line in enumerate(lines):
+        given = f"--input={tmp_path / 'a.txt'} --model_type=bpe --vocab_size=700 {line}"
+        flags = " ".join(word if "=" in word else f"{word}=true" for word in shlex.split(given))
+        # The library takes the symbols themselves, and only the program reads a file.
+        flags = flags.replace(f"_file={tmp_path / 'more.txt'}", "=<c>")
+        sentencepiece.SentencePieceTrainer.train(f"{flags} --minloglevel=2 --model_prefix={tmp_path / 'theirs'}")
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "theirs.model"))
+        assert main(["train", "-o", str(tmp_path / str(number)), "--spm-flags", given]) == 0
+        ours = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / str(number) / "tokenizer.model"))
+        for id in range(9):
+            for kind in ("is_control", "is_unknown", "is_byte"):
+                assert getattr(ours, kind)(id) == getattr(theirs, kind)(id)
+            if ours.is_control(id) or ours.is_unknown(id) or ours.id_to_piece(id) in ("the", "<b>", "<d>", "</s>"):
+                assert ours.id_to_piece(id) == theirs.id_to_piece(id)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("--vocab_sise=3", "did you mean 'vocab_size'"),
-        ("--user_defined_symbols=a", "user_defined_symbols: this flag is not followed"),
-        ("--model_type=char", "one of unigram, bpe"),
-        ("--normalization_rule_name=nmt_nfkc_cf", "one of identity"),
+        ("--user_defined_symbols=a,a", "'a' stands twice"),
+        ("--model_type=chars", "one of unigram, bpe"),
+        ("--normalization_rule_name=nmt_nfkc_cff", "one of identity"),
         ("--vocab_size=many", "vocab_size"),
         ("--split_digits=perhaps", "one of true"),
-        ("--treat_whitespace_as_suffix", "only false is followed"),
-        ("--hard_vocab_limit", "only false is followed"),
+        ("--enable_differential_privacy", "only false is followed"),
+        ("--input_format=tsv", "only text is followed"),
+        ("--normalization_rule_tsv=a.tsv", "only nothing is followed"),
         ("--unk_id=5", "unk_id"),
-        ("--unk_id=-1 --bos_id=0 --eos_id=1", "unk is one of them"),
+        ("--unk_id=-1 --bos_id=0 --eos_id=1", "unk has an id"),
+        ("--unk_id=1", "a piece of its own"),
         ("vocab_size=3", "begins with --"),
         ("--input='a", "quotation"),
     ],

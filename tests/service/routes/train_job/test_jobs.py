@@ -14,7 +14,7 @@ from service.jobs.states import Event
 from service.schemas.training import TrainingSettings
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import BODY, TEXTS, Board, MakeBoard, form, settings_part
-from tokenizer_core.training.families import FIELDS, SENTENCEPIECE
+from tokenizer_core.training.families import FIELDS
 
 ROUTES = [("GET", ""), ("DELETE", ""), ("GET", "/events"), ("GET", "/artifact"), ("GET", "/report")]
 
@@ -111,7 +111,15 @@ OF_SENTENCEPIECE: dict[str, Any] = {
     "split_by_number": False,
     "split_digits": True,
     "add_dummy_prefix": False,
+    "split_by_whitespace": False,
     "tie_break": "shortest",
+}
+OF_WORDS: dict[str, Any] = {
+    "model": "word",
+    "style": "sentencepiece",
+    "treat_whitespace_as_suffix": True,
+    "user_defined_symbols": ["<sep>"],
+    "hard_vocab_limit": True,
 }
 EXTENDING = {
     name: EVERY[name] for name in ("min_frequency", "tie_break", "max_token_length", "max_piece_length", "min_count")
@@ -120,10 +128,18 @@ EXTENDING = {
 
 @pytest.mark.parametrize(
     "settings",
-    [EVERY, {**EXTENDING, "vocab_size": 450, "extends": "framed"}, {}, OF_WORD_PIECES, OF_UNIGRAM, OF_SENTENCEPIECE],
+    [
+        EVERY,
+        {**EXTENDING, "vocab_size": 450, "extends": "framed"},
+        {},
+        OF_WORD_PIECES,
+        OF_UNIGRAM,
+        OF_SENTENCEPIECE,
+        OF_WORDS,
+    ],
 )
 def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, settings: dict[str, Any]) -> None:
-    every = [*EVERY, *OF_WORD_PIECES, *OF_UNIGRAM, *OF_SENTENCEPIECE, "extends"]
+    every = [*EVERY, *OF_WORD_PIECES, *OF_UNIGRAM, *OF_SENTENCEPIECE, *OF_WORDS, "extends"]
     assert TrainingSettings.model_fields.keys() == set(every)
     told = board.submit({**BODY, "settings": settings})
     assert {name: told["settings"][name] for name in settings} == settings
@@ -132,7 +148,8 @@ def test_every_setting_comes_back_from_every_route_as_it_was_sent(board: Board, 
         assert told["settings"].keys() == settings.keys() | of_any
     else:
         beside = {"sizes", "extends", "bos", "eos", "pad", "chat_template", "replace_invalid"}
-        model = SENTENCEPIECE if "style" in settings else settings.get("model", "bpe")
+        style = " in the style of sentencepiece" if "style" in settings else ""
+        model = settings.get("model", "bpe") + style
         assert told["settings"].keys() == {*FIELDS[model], "model"} | beside
     where = f"/train-job/{told['id']}"
     assert board.client.get(where).json() == told

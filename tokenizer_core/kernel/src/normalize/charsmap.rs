@@ -3,7 +3,7 @@
 use crate::error::{Code, Error, Result};
 
 /// Units of the trie that belong together: a node and its children lie in one block.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 
 /// The longest key, in bytes: what is looked at for every character of a text.
 const MAX_KEY: usize = 256;

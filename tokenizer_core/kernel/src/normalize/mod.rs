@@ -4,6 +4,7 @@ mod alignment;
 pub(crate) mod bert;
 mod characters;
 mod charsmap;
+pub mod charsmap_write;
 mod forms;
 mod precompiled;
 mod replace;

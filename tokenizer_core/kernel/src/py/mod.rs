@@ -47,6 +47,14 @@ fn canonical_stage(py: Python<'_>, part: &str, stage: &str) -> PyResult<String> 
 
 /// See `_kernel.pyi`.
 #[pyfunction]
+fn charsmap<'py>(py: Python<'py>, config: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let write = || crate::normalize::charsmap_write::charsmap(&crate::config::Config::from_json(config)?.normalizer);
+    let table = raise::run(py, usize::MAX, write).map_err(|error| raise::exception(py, &error, None))?;
+    Ok(PyBytes::new(py, &table))
+}
+
+/// See `_kernel.pyi`.
+#[pyfunction]
 fn core_count() -> usize {
     crate::parallel::core_count()
 }
@@ -94,6 +102,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MEDIA_BESIDE", PyTuple::new(module.py(), crate::template::plain::BESIDE)?)?;
     module.add_function(wrap_pyfunction!(portable_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(canonical_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(charsmap, module)?)?;
     module.add_function(wrap_pyfunction!(core_count, module)?)?;
     Ok(())
 }

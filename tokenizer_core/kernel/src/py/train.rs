@@ -47,7 +47,7 @@ fn merge(learned: &Learned) -> (u32, u32, u32, u64) {
 pub(super) fn borders_of(py: Python<'_>, names: &[String]) -> PyResult<Borders> {
     let mut borders = Borders::default();
     for name in names {
-        let message = || format!("a border is one of scripts, numbers, digits and lone_spaces, not {name:?}");
+        let message = || format!("no border is called {name:?}");
         borders.set(name).ok_or_else(|| invalid_option(py, message(), "borders"))?;
     }
     Ok(borders)
@@ -86,6 +86,7 @@ pub fn learn_merges<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, usize, MergeRows)> {
     let tie_break = TieBreak::from_name(tie_break).raise(py)?;
+    let borders = borders_of(py, &borders)?;
     let alphabet = match (level, vocabulary) {
         ("bytes", None) => Alphabet::Bytes,
         ("bytes", Some(vocabulary)) => Alphabet::Tokens(&vocabulary.0, ignore_merges),
@@ -94,7 +95,7 @@ pub fn learn_merges<'py>(
             limit: limit_alphabet,
             coverage: character_coverage,
             required: required_characters,
-            borders: borders_of(py, &borders)?,
+            borders,
         }),
         ("word_pieces", None) if !prefix.is_empty() => {
             Alphabet::WordPieces(WordPieces { prefix, limit: limit_alphabet })
@@ -116,7 +117,7 @@ pub fn learn_merges<'py>(
     let entries = forbidden.iter().filter(|_| is_spelled).filter_map(|literal| text_to_bytes(literal));
     let forbidden = entries.chain(forbidden.iter().map(|literal| literal.clone().into_bytes()));
     let forbidden = forbidden.map(Vec::into_boxed_slice).collect();
-    let goal = Goal { tokens, min_frequency, max_token_length, tie_break, score, forbidden };
+    let goal = Goal { tokens, min_frequency, max_token_length, tie_break, score, forbidden, borders };
     let learned = |(left, right, product, count)| Learned { left, right, product, count };
     let known: Vec<Learned> = known.into_iter().map(learned).collect();
     let (mut raised, mut told) = (None, 0);

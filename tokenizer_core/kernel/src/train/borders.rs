@@ -5,6 +5,9 @@ use unicode_script::{Script, UnicodeScript};
 /// A space in pieces.
 pub const SPACE: char = '▁';
 
+/// The same in UTF-8.
+pub const SPACE_BYTES: &[u8] = "▁".as_bytes();
+
 /// The neighbours that no entry has both of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Borders {
@@ -16,6 +19,12 @@ pub struct Borders {
     pub digits: bool,
     /// A lone space is no word: spaces are joined before text is encoded.
     pub lone_spaces: bool,
+    /// A space begins an entry or stands within one, and ends none.
+    pub spaces_begin: bool,
+    /// A space ends an entry or stands within one, and begins none.
+    pub spaces_end: bool,
+    /// Several spaces may be an entry, whatever the two above say.
+    pub space_runs: bool,
 }
 
 impl Borders {
@@ -26,6 +35,9 @@ impl Borders {
             "numbers" => &mut self.numbers,
             "digits" => &mut self.digits,
             "lone_spaces" => &mut self.lone_spaces,
+            "spaces_begin" => &mut self.spaces_begin,
+            "spaces_end" => &mut self.spaces_end,
+            "space_runs" => &mut self.space_runs,
             _ => return None,
         };
         *flag = true;
@@ -35,6 +47,12 @@ impl Borders {
     /// Tell whether a piece of the corpus is a word.
     pub fn is_word(self, piece: &str) -> bool {
         !self.lone_spaces || !piece.chars().eq([SPACE])
+    }
+
+    /// Tell whether an entry of several characters has its spaces where they may be: bytes, or numbers of characters.
+    pub fn allows<T: PartialEq>(self, entry: &[T], space: &[T]) -> bool {
+        let is_right = !(self.spaces_begin && entry.ends_with(space) || self.spaces_end && entry.starts_with(space));
+        is_right || self.space_runs && entry.chunks(space.len()).all(|part| part == space)
     }
 
     /// Cut a word at its borders.
@@ -62,7 +80,9 @@ impl Borders {
             let has_script = self.scripts && (self.numbers || !is_digit);
             let script = if has_script { script_of(character, before) } else { None };
             if before.is_some() && script.is_some() && before != script {
-                return at;
+                // The space before a word is not cut from it.
+                let has_space = self.spaces_begin && word[..at].ends_with(SPACE);
+                return if has_space { at - SPACE.len_utf8() } else { at };
             }
             before = script;
         }
@@ -97,6 +117,19 @@ mod tests {
         assert_eq!(cut(borders, ""), [""; 0]);
         let with_numbers = Borders { numbers: false, ..borders };
         assert_eq!(cut(with_numbers, "a1b,2"), ["a1b", ",2"]);
+    }
+
+    #[test]
+    fn spaces_are_where_they_may_be() {
+        let begin = Borders { scripts: true, numbers: true, spaces_begin: true, ..Borders::default() };
+        assert_eq!(cut(begin, "▁a▁b▁▁12"), ["▁a▁b▁", "▁12"]);
+        let allowed =
+            |borders: Borders| ["a▁b", "▁a", "a▁", "▁▁"].map(|entry| borders.allows(entry.as_bytes(), SPACE_BYTES));
+        assert_eq!(allowed(begin), [true, true, false, false]);
+        assert_eq!(allowed(Borders { space_runs: true, ..begin }), [true, true, false, true]);
+        let end = Borders { spaces_end: true, ..Borders::default() };
+        assert_eq!(allowed(end), [true, false, true, false]);
+        assert_eq!(allowed(Borders::default()), [true; 4]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Learned;
+use super::borders::{Borders, SPACE_BYTES};
 use super::new_pairs::NewPairs;
 use super::pairs::Pairs;
 use super::progress::{Progress, Reporter};
@@ -42,6 +43,8 @@ pub struct Goal {
     pub score: Score,
     /// Products that are not made: the literals of special tokens.
     pub forbidden: FxHashSet<Box<[u8]>>,
+    /// The places of spaces in products.
+    pub borders: Borders,
 }
 
 impl Goal {
@@ -50,9 +53,10 @@ impl Goal {
         let short = self
             .max_token_length
             .is_none_or(|limit| u64::from(symbols.length(left)) + u64::from(symbols.length(right)) <= u64::from(limit));
+        let may_be = |product: &[u8]| !self.forbidden.contains(product) && self.borders.allows(product, SPACE_BYTES);
         short
             && !symbols.is_ambiguous(left, right)
-            && (self.forbidden.is_empty() || !self.forbidden.contains(symbols.product(left, right).as_slice()))
+            && (self.forbidden.is_empty() || may_be(symbols.product(left, right).as_slice()))
     }
 }
 

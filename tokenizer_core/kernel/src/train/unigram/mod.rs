@@ -24,8 +24,9 @@ use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
 use self::numbers::{digamma, exp, ln, power_of_two};
 use self::seeds::{Limits, seeds};
 use self::shares::summed;
-use self::text::{Alphabet, TrainingText};
+use self::text::{Alphabet, END, TrainingText};
 use super::alphabet::Characters;
+use super::borders::SPACE;
 use super::counts::Counts;
 use crate::error::{Code, Error, Result};
 
@@ -222,7 +223,13 @@ impl<'a> UnigramLearner<'a> {
         }
         let unit = power_of_two((62 - bits).min(32));
         let characters = alphabet.len();
-        let limits = Limits { longest: options.max_length, most: options.seed_size, threads: options.threads };
+        let limits = Limits {
+            longest: options.max_length,
+            most: options.seed_size,
+            borders: options.characters.borders,
+            space: alphabet.binary_search_by_key(&SPACE, |(one, _)| *one).map_or(END, |number| number as u32),
+            threads: options.threads,
+        };
         let suffixes = seeds(text, &symbols, characters, limits, |done, total| tick(Phase::Seeds, done, total))?;
         let lattice = Lattice::new(symbols, characters, &suffixes);
         let mut weights: Vec<f64> = alphabet.iter().map(|(_, count)| (*count as f64).max(LEAST)).collect();

@@ -6,12 +6,14 @@
 //! are taken.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::shares::share_out;
 use super::text::{END, TrainingText};
 use crate::error::Result;
+use crate::train::borders::Borders;
 
 /// A substring.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +51,10 @@ pub struct Limits {
     pub longest: usize,
     /// Substrings.
     pub most: usize,
+    /// They say where spaces may stand.
+    pub borders: Borders,
+    /// The number of the space, or [`END`].
+    pub space: u32,
     /// They change nothing.
     pub threads: usize,
 }
@@ -67,7 +73,7 @@ pub fn seeds(
 ) -> Result<Suffixes> {
     let (mut places, ends) = by_character(symbols, characters);
     let total = places.len();
-    let order = SuffixOrder::new(symbols, characters, limits.longest);
+    let order = SuffixOrder::new(symbols, characters, limits);
     let (best, done) = (Mutex::new(BestSeeds { seeds: Vec::new(), most: limits.most, least: 0 }), AtomicUsize::new(0));
     let (mut rest, mut first) = (places.as_mut_slice(), 0);
     let parts: Vec<(usize, &mut [u32])> = ends
@@ -82,7 +88,7 @@ pub fn seeds(
         let mut found = Vec::new();
         let least = locked(&best).least;
         order.each_seed(text, part, |seed| {
-            if (2..=limits.longest).contains(&usize::from(seed.length)) && seed.score() >= least {
+            if seed.score() >= least {
                 found.push(Seed { first: seed.first + first as u32, last: seed.last + first as u32, ..seed });
             }
         });
@@ -154,7 +160,7 @@ fn by_character(symbols: &[u32], characters: usize) -> (Vec<u32>, Vec<usize>) {
 #[derive(Debug)]
 struct SuffixOrder<'a> {
     symbols: &'a [u32],
-    longest: usize,
+    limits: Limits,
     /// Bits of a character in a key.
     bits: u32,
     /// Characters in a key.
@@ -164,10 +170,10 @@ struct SuffixOrder<'a> {
 }
 
 impl<'a> SuffixOrder<'a> {
-    fn new(symbols: &'a [u32], characters: usize, longest: usize) -> Self {
+    fn new(symbols: &'a [u32], characters: usize, limits: Limits) -> Self {
         let bits = usize::BITS - characters.leading_zeros();
-        let width = longest.min((u64::BITS / bits.max(1)) as usize);
-        Self { symbols, longest, bits, width, end: (1 << bits) - 1 }
+        let width = limits.longest.min((u64::BITS / bits.max(1)) as usize);
+        Self { symbols, limits, bits, width, end: (1 << bits) - 1 }
     }
 
     fn sort(&self, places: &mut [u32], keyed: &mut Vec<(u64, u32)>) {
@@ -193,16 +199,17 @@ impl<'a> SuffixOrder<'a> {
         if key as u32 & self.end == self.end {
             return &[];
         }
-        let (first, last) = (place as usize + 1 + self.width, place as usize + 1 + self.longest);
+        let (first, last) = (place as usize + 1 + self.width, place as usize + 1 + self.limits.longest);
         &self.symbols[first..last.min(self.symbols.len())]
     }
 
     /// Find the substrings at sorted places, whose indices are those in `places`.
     fn each_seed(&self, text: &TrainingText, places: &[u32], mut found: impl FnMut(Seed)) {
         let mut add = |length: usize, first: usize, last: usize, count: u64| {
-            // Longer ones are found no further than one character over the limit.
-            let length = u8::try_from(length).unwrap_or(u8::MAX);
-            found(Seed { first: first as u32, last: last as u32, count, length });
+            let length = self.entry(length, places, first..last).filter(|length| *length <= self.limits.longest);
+            if let Some(length) = length.filter(|length| *length > 1).and_then(|length| u8::try_from(length).ok()) {
+                found(Seed { first: first as u32, last: last as u32, count, length });
+            }
         };
         // Open substrings: length, first place, and how often they occur so far.
         let mut open: Vec<(usize, usize, u64)> = Vec::new();
@@ -232,9 +239,27 @@ impl<'a> SuffixOrder<'a> {
         }
     }
 
+    /// The length of what is an entry of a substring: it without the spaces that may not end it, if that is no other one.
+    fn entry(&self, length: usize, places: &[u32], found: Range<usize>) -> Option<usize> {
+        let Limits { borders, space, .. } = self.limits;
+        if !(borders.spaces_begin || borders.spaces_end) {
+            return Some(length);
+        }
+        let at = places[found.start] as usize;
+        let shorter = (2..=length)
+            .rev()
+            .take_while(|shorter| *shorter == length || self.symbols[at + shorter] == space)
+            .find(|shorter| borders.allows(&self.symbols[at..at + shorter], &[space]))?;
+        // Places of the shorter one beside these make it a substring of its own.
+        let before = found.start.checked_sub(1).and_then(|index| places.get(index));
+        let is_other = |other: &&u32| shorter < length && self.common(at, **other as usize) >= shorter;
+        let is_new = ![before, places.get(found.end)].iter().flatten().any(is_other);
+        is_new.then_some(shorter)
+    }
+
     /// The number of characters that two places have in common, up to the end of a word, at most one over the limit.
     fn common(&self, one: usize, other: usize) -> usize {
-        let pairs = self.symbols[one..].iter().zip(&self.symbols[other..]).take(self.longest + 1);
+        let pairs = self.symbols[one..].iter().zip(&self.symbols[other..]).take(self.limits.longest + 1);
         pairs.take_while(|(one, other)| one == other && **one != END).count()
     }
 }
