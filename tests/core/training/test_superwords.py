@@ -16,7 +16,7 @@ import tokenizers
 
 from tests.core.training.test_training_run import contents
 from tests.support.corpora import TIE_BREAKS, text
-from tokenizer_core import InvalidOption, InvalidSettings, Recipe, Tokenizer, TrainingRun, to_tiktoken, train
+from tokenizer_core import InvalidOption, InvalidSettings, Recipe, Tokenizer, TrainingRun, extend, to_tiktoken, train
 from tokenizer_core._kernel import Counter as PieceCounter
 from tokenizer_core.patterns import LINES, PATTERNS
 from tokenizer_core.reference.trainers.superwords import superwords
@@ -117,6 +117,11 @@ def test_merging_goes_on_from_any_merge_to_the_same_merges(tmp_path: Path, monke
             again = TrainingRun(tmp_path / f"{share}", recipe)
             assert [one.hash for one in again.tokenizers()] == truth, kept
             assert again.report().frequencies == run.report().frequencies, kept
+
+
+def test_extending_learns_more_superwords() -> None:
+    made = train(iter(TEXTS), 320, superwords_from=0.875)
+    assert extend(made, iter(TEXTS), 448).merges == train(iter(TEXTS), 448, superwords_from=0.625).merges
 
 
 def test_patterns_are_known_to_the_kernel() -> None:
