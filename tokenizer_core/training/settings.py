@@ -53,13 +53,12 @@ class TrainSettings:
     )
     superwords_from: float | None = described(
         None,
-        "of byte-level BPE: the share of `vocab_size`, between 0 and 1, after which merges may join words: what "
-        "`pattern` cuts",
+        "of byte-level BPE: the share of `vocab_size`, below 1, after which merges may join words",
         "SHARE",
     )
     superwords_pattern: str | None = described(
         None,
-        "what cuts the text then, and in the tokenizer; by default numbers are apart as `pattern` has them, and lines",
+        "the pattern then, and of the tokenizer; by default it cuts lines and numbers",
         "PATTERN",
     )
     normalizer: Sequence[Rewriting] = described((), "rewrites of the text, in order, at most 16", "NAME")
