@@ -20,8 +20,8 @@
 //!
 //! `normalize/tests.rs` checks this for all of Unicode.
 //!
-//! The patterns of superwords end a piece at the last newline of white space, so texts are cut before an ASCII letter at
-//! the beginning of a line: it stays one in every normalizer below, and nothing there composes with a newline.
+//! The patterns of superwords end a piece at the last newline of white space, so a text is cut before an ASCII letter
+//! that begins a line: it stays one in every normalizer below, and nothing there composes with a newline.
 
 use unicode_normalization::char::decompose_compatible;
 
