@@ -710,8 +710,11 @@ class Counter:
         """Whether it is no use to read on; ``finish`` raises what is wrong."""
 
     @property
-    def may_cut(self) -> bool:
-        """Whether a document may be cut between a letter and a space or line feed, and its parts counted apart."""
+    def cut_places(self) -> Literal["words", "lines"] | None:
+        """Where a document may be cut, and its parts counted apart.
+
+        ``words``: between an ASCII letter and a space or line feed; ``lines``: between a line feed and such a letter.
+        """
 
     def cancel(self) -> None:
         """Let the work fail soon, also that of another thread's call; ``finish`` then raises ``Cancelled``."""
@@ -765,6 +768,9 @@ class PieceCounts:
 
     def lines(self, start: int, stop: int) -> builtins.bytes:
         """Write the pieces in a range as lines of a counts file."""
+
+    def cut(self, config: str) -> PieceCounts:
+        """Count the pieces that the pretokenizer of a pipeline, which only cuts, makes of these."""
 
     def sections(self) -> list[builtins.bytes]:
         """Write all pieces into ``COUNT_SECTIONS`` sections by their hashes, each in the order of their bytes."""

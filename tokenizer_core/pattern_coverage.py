@@ -65,6 +65,11 @@ def _least(token: re.Match[str]) -> int:
 
 def _any_of_a_class(alternative: _Tokens) -> _Tokens:
     """Return the one token that must match, once at least, if all others may match nothing and give back."""
+    if alternative and alternative[-1]["again"] and alternative[-1][0] in "?*":
+        # A group at the end that need not match, before which all is decided.
+        end = len(alternative) - 1
+        group = (at for at, token in enumerate(alternative) if token["group"] and _behind(alternative, at) == end)
+        alternative = alternative[: next(group, end)]
     if not all(token["one"] for token in alternative):
         return []
     needed = [token for token in alternative if _least(token)]
@@ -80,11 +85,12 @@ def _takes_some(alternative: _Tokens) -> bool:
     while at < len(alternative):
         token, begin = alternative[at], at
         at = _behind(alternative, at)
-        if at < len(alternative) and alternative[at]["again"]:
-            # It may be to be repeated no time.
-            at += 1
-            continue
         inner = _alternatives(alternative[begin + 1 : at - 1])
+        if at < len(alternative) and alternative[at]["again"]:
+            at += 1
+            if alternative[at - 1][0] != "+":
+                # It may be to be repeated no time.
+                continue
         if all(map(_takes_some, inner)) if token["group"] else token["one"] and _least(token):
             return True
     return False

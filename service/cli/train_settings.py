@@ -83,7 +83,7 @@ def _flag_of(one: Setting) -> Flag:
     elif one.kind is int or kind is int:
         read = count if one.is_common else whole_number
     else:
-        read = {bool: None, float: float}.get(one.kind, str)
+        read = {bool: None, float: float}.get(kind, str)
     return Flag(
         one.name,
         one.metavar,

@@ -40,6 +40,7 @@ class CorpusRequest(BaseModel):
 
 _ORDER = (
     *("model", "style", "vocab_size", "sizes", "pattern", "pretokenizer", "normalizer", "special_tokens", "unk"),
+    *("superwords_from", "superwords_pattern"),
     *("score", "prefix", "limit_alphabet", "character_coverage", "required_characters", "byte_fallback"),
     *("remove_extra_whitespaces", "allow_whitespace_only_pieces", "split_by_unicode_script", "split_by_number"),
     *("split_digits", "add_dummy_prefix", "split_by_whitespace", "treat_whitespace_as_suffix", "user_defined_symbols"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO
+from typing import IO, Literal
 
 from tokenizer_core.corpus.reading import BLOCK, Meter, Source, blocks
 
-_BORDER = re.compile(rb"[A-Za-z](?=[ \n])")
-"""A letter before a space: where every named pattern ends a piece."""
+_BORDERS = {"words": re.compile(rb"[A-Za-z](?=[ \n])"), "lines": re.compile(rb"\n(?=[A-Za-z])")}
+"""Where every named pattern ends a piece, and where the patterns of superwords do."""
 
 _SEARCHED = 1 << 16
 """Bytes at the end of a block in which a place is looked for."""
@@ -90,7 +90,7 @@ def after_a_line(block: bytes) -> int:
     return block.rfind(b"\n") + 1
 
 
-def between_words(special_tokens: Sequence[str]) -> Cut:
+def cut_at(places: Literal["words", "lines"], special_tokens: Sequence[str]) -> Cut:
     """Cut a text, but never a special token."""
     literals = [literal.encode() for literal in special_tokens]
     longest = max(map(len, literals), default=1)
@@ -98,7 +98,7 @@ def between_words(special_tokens: Sequence[str]) -> Cut:
     def cut(block: bytes) -> int:
         # Around the place there must be as much as a special token has.
         first, last = max(longest, len(block) - _SEARCHED), len(block) - longest
-        for found in reversed(list(_BORDER.finditer(block, first, max(first, last)))):
+        for found in reversed(list(_BORDERS[places].finditer(block, first, max(first, last)))):
             if not any(_straddles(block, found.end(), literal) for literal in literals):
                 return found.end()
         return 0

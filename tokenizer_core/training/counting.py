@@ -14,7 +14,7 @@ from tokenizer_core._kernel import Counter, PieceCounts
 from tokenizer_core.corpus.documents import between, lines_before
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
 from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, failures, lines, readable_lines, rows
-from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, between_words, cut_from
+from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, cut_at, cut_from
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
 from tokenizer_core.training.counts import MAX_SKIPPED_SHOWN, Counts, check_header, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
@@ -157,8 +157,9 @@ def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     """Return how a file may be cut into segments, if it may be."""
     if source.format == "jsonl":
         return after_a_line
-    if source.format == "text" and files.on_error == "stop" and Counter(rules.config, threads=1).may_cut:
-        return between_words(rules.special_tokens)
+    if source.format == "text" and files.on_error == "stop":
+        places = Counter(rules.config, threads=1).cut_places
+        return None if places is None else cut_at(places, rules.special_tokens)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
@@ -31,7 +31,8 @@ class Known:
 
     Attributes:
         merges: its first merges.
-        rounds: of Unigram, what the kernel has kept after the last round of pruning.
+        rounds: of Unigram, what the kernel has kept after the last round of pruning; of superwords, how many of the
+            merges are within words, once these are all made.
         keep: takes what it keeps after the next rounds.
     """
 
@@ -67,13 +68,19 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The goal of learning; ``tokens`` counts all, including those of the start."""
+    """The goal of learning; ``tokens`` counts all, including those of the start.
+
+    Attributes:
+        words: if merges of superwords follow those within words, how many tokens there are then, and the pipeline that
+            cuts pieces into words, as JSON.
+    """
 
     tokens: int
     min_frequency: int
     max_token_length: int | None
     tie_break: str
     forbidden: tuple[str, ...]
+    words: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +143,37 @@ def replayed(start: Start, merges: Sequence[Merge]) -> Learned:
     return Learned(start, tokens, list(merges))
 
 
-def learn(
-    pieces: PieceCounts, start: Start, goal: Goal, *, known: Sequence[Merge] = (), on_merges: OnMerges | None = None
-) -> Learned:
-    """Learn merges.
+def learn(pieces: PieceCounts, start: Start, goal: Goal, known: Known, on_merges: OnMerges) -> Learned:
+    """Learn merges; those of superwords after those within words, as if they came after ``start``.
 
-    Args:
-        known: the first merges of the same run, which need not be found again.
+    A text is encoded by all merges in one order, so those within words are made across words too before any other is
+    learned: the trainer sees every piece as it is encoded in the end.
     """
+    if goal.words is None:
+        return _learn(pieces, start, goal, known.merges, on_merges)
+    most, words = goal.words
+    total = goal.tokens - len(start.tokens)
+    if known.rounds:
+        within = replayed(start, known.merges[: int(known.rounds)])
+        on_merges(len(within.tokens) - len(start.tokens), total, within.merges, None)
+    else:
+        smaller = replace(goal, tokens=most)
+        within = _learn(pieces.cut(words), start, smaller, known.merges, _shifted(on_merges, 0, total))
+        if known.keep is not None:
+            known.keep(b"%d" % len(within.merges))
+    made = len(within.tokens) - len(start.tokens)
+    middle = Start(tuple(within.tokens), (*start.merges, *(merge[:3] for merge in within.merges)))
+    across = _learn(pieces, middle, goal, known.merges[len(within.merges) :], _shifted(on_merges, made, total))
+    return Learned(start, across.tokens, within.merges + across.merges)
+
+
+def _shifted(on_merges: OnMerges, before: int, total: int) -> OnMerges:
+    """Report a part of the merges as such."""
+    return lambda done, _, new, tokens, unit=None: on_merges(before + done, total, new, tokens, unit=unit)
+
+
+def _learn(pieces: PieceCounts, start: Start, goal: Goal, known: Sequence[Merge], on_merges: OnMerges) -> Learned:
+    """Learn merges, behind those of ``known``: the first ones of the same run."""
     made = {merge[:2] for merge in start.merges}
 
     def fresh(new: list[Merge]) -> list[Merge]:
@@ -153,11 +183,6 @@ def learn(
     vocabulary = None
     if start.merges or start.tokens != BYTE_ORDER:
         vocabulary = Vocabulary.from_tokens(list(enumerate(start.tokens)), list(start.merges))
-
-    def report(done: int, total: int, new: list[Merge], pieces_have: int | None) -> None:
-        if on_merges is not None:
-            on_merges(done, total, fresh(new), pieces_have)
-
     found, _, new = learn_merges(
         pieces,
         goal.tokens,
@@ -168,6 +193,6 @@ def learn(
         vocabulary=vocabulary,
         ignore_merges=start.ignore_merges,
         known=known,
-        progress=report,
+        progress=lambda done, total, new, tokens: on_merges(done, total, fresh(new), tokens),
     )
     return Learned(start, found, fresh(new))

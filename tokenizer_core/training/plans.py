@@ -142,7 +142,7 @@ class _OfBytes(Plan):
 
     def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
         del threads  # One core makes the merges.
-        return learn(pieces, self.start, self.goal, known=known.merges, on_merges=on_merges)
+        return learn(pieces, self.start, self.goal, known, on_merges)
 
     def restored(self, log: MergeLog) -> Learned:
         return replayed(self.start, log.merges)
@@ -188,7 +188,8 @@ class NewVocabulary(NewSizes, _OfBytes):
     @property
     def goal(self) -> Goal:
         literals = self.settings.literals
-        return _goal(self.settings, max(self.sizes) - len(literals), literals)
+        goal = _goal(self.settings, max(self.sizes) - len(literals), literals)
+        return replace(goal, words=self.settings.words_of(max(self.sizes), len(self.start.tokens)))
 
     def tokenizer_of(self, size: int, learned: Learned, corpus: dict[str, Any]) -> Tokenizer:
         settings = replace(self.settings, vocab_size=size)

@@ -75,11 +75,18 @@ def _limit_of(value: object, name: str) -> int | None:
     return number
 
 
+def _text_of(value: object, name: str) -> str | None:
+    if not isinstance(value, str | None):
+        raise InvalidOption(f"{name} is a string or nothing, not {type(value).__name__}", field=name)
+    return value
+
+
 _CHECKS: dict[Any, Check] = {
     int: number_of,
     int | None: _limit_of,
     bool: partial(_kept, check_flag),
     str: partial(_kept, check_unicode),
+    str | None: _text_of,
     Sequence[str]: words_of,
 }
 

@@ -10,6 +10,7 @@ from tokenizer_core._kernel import Pipeline, Vocabulary
 from tokenizer_core.config import PipelineConfig
 from tokenizer_core.errors import ArtifactError, InvalidOption, InvalidUnicode, shown
 from tokenizer_core.formats.added import reserve, special
+from tokenizer_core.patterns import LINES
 from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer, Rewriting
 from tokenizer_core.training.described import described
 from tokenizer_core.training.setting_checks import (
@@ -50,6 +51,16 @@ class TrainSettings:
         "of the pretokenizer: a known name or a regular expression; null makes a document one piece",
         "PATTERN",
     )
+    superwords_from: float | None = described(
+        None,
+        "of byte-level BPE: the share of `vocab_size`, below 1, after which merges may join words",
+        "SHARE",
+    )
+    superwords_pattern: str | None = described(
+        None,
+        "the pattern then, and of the tokenizer; by default it cuts lines and numbers",
+        "PATTERN",
+    )
     normalizer: Sequence[Rewriting] = described((), "rewrites of the text, in order, at most 16", "NAME")
     special_tokens: Sequence[str] = described(
         (), "literals that end a document, are never counted, and get ids of their own, in this order", "LITERAL"
@@ -84,11 +95,9 @@ class TrainSettings:
     def __post_init__(self) -> None:
         check_types(self)
         check_steps(self.normalizer, MAX_REWRITES)
-        pattern: object = self.pattern
-        if not isinstance(pattern, str | None):
-            raise InvalidOption(f"pattern is a string or nothing, not {type(pattern).__name__}", field="pattern")
         check_frequency(self.min_frequency)
         check_frequency(self.min_count, "min_count")
+        self._check_superwords()
         self._check_special_tokens()
         tokens = self._check_initial_merges()
         least = len(tokens) + len(self.special_tokens)
@@ -109,8 +118,33 @@ class TrainSettings:
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""
-        cuts = () if self.pattern is None else (Pretokenizer("split", pattern=Pattern.named_or_regex(self.pattern)),)
-        return PipelineConfig(normalizer=tuple(Normalizer(name) for name in self.normalizer), pretokenizer=cuts)
+        cut = self._words if self.superwords_from is None else self._superwords
+        return PipelineConfig(normalizer=tuple(Normalizer(name) for name in self.normalizer), pretokenizer=_cuts(cut))
+
+    def words_of(self, size: int, start: int) -> tuple[int, str] | None:
+        """Return what is learned within words before superwords, if these are: how many tokens, and what cuts words.
+
+        Args:
+            size: of the vocabulary.
+            start: tokens before the first merge.
+        """
+        if self.superwords_from is None:
+            return None
+        cut = PipelineConfig(pretokenizer=_cuts(self._words))
+        return max(start, int(size * self.superwords_from) - len(self.special_tokens)), cut.to_json()
+
+    @property
+    def _words(self) -> Pattern | None:
+        return None if self.pattern is None else Pattern.named_or_regex(self.pattern)
+
+    @property
+    def _superwords(self) -> Pattern:
+        if self.superwords_pattern is not None:
+            return Pattern.named_or_regex(self.superwords_pattern)
+        if self._words is None or self._words.kind != "name":
+            message = "there is a superwords_pattern only for a pattern that has a name; give one"
+            raise InvalidOption(message, field="superwords_pattern")
+        return Pattern.of_regex(LINES[self._words.text])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be written as JSON; of the initial merges only how many they are."""
@@ -120,6 +154,19 @@ class TrainSettings:
             "special_tokens": list(self.special_tokens),
             "initial_merges": len(self.initial_merges),
         }
+
+    def _check_superwords(self) -> None:
+        share: object = self.superwords_from
+        if share is None:
+            if self.superwords_pattern is not None:
+                message = "superwords_pattern goes with superwords_from; set that too"
+                raise InvalidOption(message, field="superwords_pattern")
+            return
+        if not isinstance(share, float) or not 0 < share < 1:
+            raise InvalidOption(f"superwords_from is above 0 and below 1, not {shown(share)}", field="superwords_from")
+        if self.min_count > 1:
+            message = "with superwords_from, min_count would leave out whole lines; leave it away"
+            raise InvalidOption(message, field="min_count")
 
     def _check_special_tokens(self) -> None:
         """Refuse what would be lost in a mapping, or would read as a byte; the rest is for ``_check_pipeline``."""
@@ -164,10 +211,13 @@ class TrainSettings:
     def _check_pipeline(self, tokens: Sequence[bytes]) -> None:
         """Compile the pattern, the normalizer and the special tokens."""
         vocabulary = Vocabulary.from_tokens(list(enumerate(tokens)), [])
+        field = "pattern"
         try:
+            Pipeline(vocabulary, PipelineConfig(pretokenizer=_cuts(self._words)).to_json())
+            field = field if self.superwords_from is None else "superwords_pattern"
             Pipeline(vocabulary, self.pipeline().to_json())
         except (ArtifactError, InvalidUnicode) as error:
-            raise InvalidOption(error.message, field="pattern") from error
+            raise InvalidOption(error.message, field=field) from error
         try:
             added = special({literal: id for id, literal in enumerate(self.special_tokens, len(tokens))})
             Pipeline(reserve(vocabulary, added), replace(self.pipeline(), added_tokens=added).to_json())
@@ -178,3 +228,7 @@ class TrainSettings:
                 # Names of bytes are refused above, and what is learned is not a special token.
                 message = "the special token is an entry that an initial merge makes; leave one of them away"
             raise InvalidOption(message, field=f"special_tokens{place}") from error
+
+
+def _cuts(pattern: Pattern | None) -> tuple[Pretokenizer, ...]:
+    return () if pattern is None else (Pretokenizer("split", pattern=pattern),)

@@ -38,6 +38,8 @@ class Options(TypedDict, total=False):
 
     style: BpeStyle
     pattern: str | None
+    superwords_from: float | None
+    superwords_pattern: str | None
     normalizer: Sequence[Rewriting] | Sequence[Normalizing]
     pretokenizer: Words
     special_tokens: Sequence[str]

@@ -14,7 +14,7 @@ from tests.core.corpus.test_corpus import PACKED
 from tests.support.data import corpus, needs_data
 from tokenizer_core import Bounds, CorpusTooLarge, InvalidCorpus, Recipe, TrainingRun, counted
 from tokenizer_core.corpus import reading
-from tokenizer_core.corpus.segments import between_words
+from tokenizer_core.corpus.segments import cut_at
 from tokenizer_core.training.settings import TrainSettings
 
 Counted = Callable[..., TrainingRun]
@@ -137,5 +137,5 @@ def test_the_bound_on_bytes_counts_files_that_were_counted_before(tmp_path: Path
 )
 def test_no_cut_goes_through_a_special_token(literals: list[str], rest: bytes) -> None:
     text = b"it was the end of the world, and of the end of time we know nothing"
-    cut = between_words(literals)(text)
+    cut = cut_at("words", literals)(text)
     assert text[cut:] == rest if rest else cut == 0

@@ -70,11 +70,11 @@ def child(folder: Path, recipe: dict[str, Any], moment: int, memory: int = 1 << 
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
 
-@pytest.mark.parametrize("memory", [1, 1 << 30])
+@pytest.mark.parametrize(("memory", "more"), [(1, {}), (1 << 30, {}), (1, {"superwords_from": 0.8})])
 def test_a_run_killed_at_any_change_of_a_file_goes_on_to_the_same_bytes(
-    tmp_path: Path, corpus: Path, memory: int
+    tmp_path: Path, corpus: Path, memory: int, more: dict[str, Any]
 ) -> None:
-    recipe = {"corpus": {"paths": [str(corpus)]}, **SETTINGS}
+    recipe = {"corpus": {"paths": [str(corpus)]}, **SETTINGS, **more}
     undisturbed = child(tmp_path / "whole", recipe, 0, memory)
     assert undisturbed.returncode == 0, undisturbed.stderr
     (expected,) = (tmp_path / "whole" / "artifacts").iterdir()

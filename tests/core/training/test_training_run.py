@@ -272,6 +272,8 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "model": "bpe",
         "vocab_size": 1000,
         "pattern": None,
+        "superwords_from": 0.5,
+        "superwords_pattern": ".",
         "normalizer": ["nfc"],
         "special_tokens": ["<|end|>"],
         "tie_break": "lowest_ids",

@@ -59,6 +59,8 @@ EVERY: dict[str, Any] = {
     "sizes": [300, 500],
     "vocab_size": 270,
     "pattern": "gpt2",
+    "superwords_from": 0.75,
+    "superwords_pattern": "\\S+|\\s+",
     "normalizer": ["nfc"],
     "special_tokens": ["<a>", "<b>", "<c>"],
     "tie_break": "lowest_ids",

@@ -10,9 +10,10 @@ use super::raise::{Raise, run};
 use super::text::kept;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
+use crate::pretokenize::Pretokenizer;
 use crate::train::counter::Counter;
 use crate::train::counts::Counts;
-use crate::train::cut::places;
+use crate::train::cut::{CutPlaces, places};
 use crate::train::reduced::{Dropped, Reduced};
 use crate::train::sections;
 use crate::train::skipped::OnError;
@@ -25,7 +26,7 @@ pub struct PyCounter {
     counter: Mutex<Option<Counter>>,
     /// Within reach also while another thread waits in a call.
     shared: Arc<Shared>,
-    may_cut: bool,
+    cut_places: Option<CutPlaces>,
 }
 
 impl PyCounter {
@@ -58,10 +59,10 @@ impl PyCounter {
         let level = super::arguments::level(py)?;
         let build = || {
             let config = Config::from_json(config)?;
-            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, places(&config).is_some()))
+            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, places(&config)))
         };
-        let (counter, may_cut) = run(py, usize::MAX, build).raise(py)?;
-        Ok(Self { may_cut, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
+        let (counter, cut_places) = run(py, usize::MAX, build).raise(py)?;
+        Ok(Self { cut_places, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
     }
 
     #[pyo3(signature = (source, bytes=0, lines=0))]
@@ -133,8 +134,8 @@ impl PyCounter {
     }
 
     #[getter]
-    fn may_cut(&self) -> bool {
-        self.may_cut
+    fn cut_places(&self) -> Option<&'static str> {
+        self.cut_places.map(CutPlaces::name)
     }
 
     fn cancel(&self) {
@@ -212,6 +213,12 @@ impl PyPieceCounts {
     fn items<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let found = (start..stop.min(self.counts.len())).filter_map(|index| self.counts.get(index));
         found.map(|(piece, count)| (PyBytes::new(py, piece), count)).collect()
+    }
+
+    fn cut(&self, py: Python<'_>, config: &str) -> PyResult<Self> {
+        let level = super::arguments::level(py)?;
+        let cut = || self.counts.cut(&Pretokenizer::on_level(&Config::from_json(config)?.pretokenizer, level)?);
+        run(py, usize::MAX, cut).map(|counts| Self { counts: Arc::new(counts), left_out: 0 }).raise(py)
     }
 
     fn sections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {

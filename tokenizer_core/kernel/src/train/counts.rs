@@ -10,6 +10,11 @@ use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
 use crate::json::special::is_special;
 use crate::json::string::write_string;
+use crate::pretokenize::Pretokenizer;
+use crate::regex::StepBudget;
+
+/// Pieces that are cut together.
+const BATCH: usize = 256;
 
 /// Pieces in the order of a counts file.
 #[derive(Debug, Default)]
@@ -109,6 +114,30 @@ impl Counts {
         let before = self.pieces.len();
         self.pieces.retain(|piece| keep(slice(&self.arena, piece), piece.count));
         before - self.pieces.len()
+    }
+
+    /// Cut every piece into smaller ones, and count those.
+    ///
+    /// # Errors
+    /// `step_limit` or `uncovered_text` of a piece; `corpus_too_large`.
+    pub fn cut(&self, pretokenizer: &Pretokenizer) -> Result<Self> {
+        let (mut table, mut ends) = (PieceTable::default(), [0; BATCH]);
+        for (piece, count) in self.iter() {
+            let (text, mut steps, mut start) = (String::from_utf8_lossy(piece), StepBudget::default(), 0);
+            let mut pieces = pretokenizer.pieces(&text, &mut steps)?;
+            loop {
+                let found = pieces.fill(&mut ends)?;
+                if found == 0 {
+                    break;
+                }
+                table.check_room(found)?;
+                table.add_all(ends[..found].iter().map(|end| {
+                    let begin = std::mem::replace(&mut start, *end as usize);
+                    (&text.as_bytes()[begin..start], count)
+                }));
+            }
+        }
+        Ok(Self::new(table, self.documents, self.bytes))
     }
 
     /// Write the lines of the pieces in `range`, as far as there are any.

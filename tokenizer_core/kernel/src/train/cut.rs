@@ -19,6 +19,9 @@
 //!   and that is not a letter.
 //!
 //! `normalize/tests.rs` checks this for all of Unicode.
+//!
+//! The patterns of superwords end a piece at the last newline of white space, so a text is cut before an ASCII letter
+//! that begins a line: it stays one in every normalizer below, and nothing there composes with a newline.
 
 use unicode_normalization::char::decompose_compatible;
 
@@ -29,6 +32,14 @@ use crate::unicode::{LETTER, MARK, class};
 /// The patterns for which the rule above holds.
 const NAMES: [&str; 5] = ["gpt2", "cl100k_base", "llama3", "o200k_base", "qwen2"];
 
+/// The patterns of superwords: numbers are apart, and a line with the empty lines behind it is one piece up to the next
+/// number.
+const LINES: [&str; 3] = [
+    r" ?\p{N}+|(?:[^\r\n\p{N} ]| (?!\p{N}))+(?:\s*[\r\n]+)?|\s*[\r\n]+|[^\r\n\p{N}]",
+    r"\p{N}{1,3}|[^\r\n\p{N}]+(?:\s*[\r\n]+)?|\s*[\r\n]+",
+    r"\p{N}|[^\r\n\p{N}]+(?:\s*[\r\n]+)?|\s*[\r\n]+",
+];
+
 /// The places at which texts can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutPlaces {
@@ -36,6 +47,18 @@ pub enum CutPlaces {
     BehindLetters,
     /// Before a space.
     BeforeSpaces,
+    /// Between a line feed and an ASCII letter.
+    BehindLines,
+}
+
+impl CutPlaces {
+    /// The name that Python knows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BehindLetters | Self::BeforeSpaces => "words",
+            Self::BehindLines => "lines",
+        }
+    }
 }
 
 /// The places at which the pipeline lets its texts be cut, if there are any.
@@ -60,19 +83,20 @@ pub fn places(config: &Config) -> Option<CutPlaces> {
                 | PretokenizerStage::Metaspace { prepend: Prepend::Always, split: true, .. }
         )
     };
-    let named = |stage: &PretokenizerStage| {
-        matches!(
-            stage,
-            PretokenizerStage::Split { pattern: Pattern::Name(name), behavior: Behavior::Isolated, invert: false }
-                if NAMES.contains(&name.as_str())
-        )
+    let split = |stage: &PretokenizerStage| match stage {
+        PretokenizerStage::Split { pattern, behavior: Behavior::Isolated, invert: false } => match pattern {
+            Pattern::Name(name) if NAMES.contains(&name.as_str()) => Some(CutPlaces::BehindLetters),
+            Pattern::Regex(text) if LINES.contains(&text.as_str()) => Some(CutPlaces::BehindLines),
+            _ => None,
+        },
+        _ => None,
     };
     let by_character = |stage: &NormalizerStage| matches!(stage, NormalizerStage::Bert(_) | NormalizerStage::Nmt);
     let (first, normalizer) = (config.pretokenizer.first()?, &config.normalizer);
     if config.prefix_space {
         None
-    } else if named(first) && normalizer.iter().all(local) {
-        Some(CutPlaces::BehindLetters)
+    } else if let Some(places) = split(first).filter(|_| normalizer.iter().all(local)) {
+        Some(places)
     } else if space_first(first) && normalizer.iter().all(|one| local(one) || by_character(one)) {
         Some(CutPlaces::BeforeSpaces)
     } else {
@@ -92,6 +116,7 @@ pub fn last_cut(places: CutPlaces, text: &str, from: usize, to: usize) -> Option
             && match places {
                 CutPlaces::BehindLetters => may_end(character) && may_begin(behind),
                 CutPlaces::BeforeSpaces => behind == ' ',
+                CutPlaces::BehindLines => character == '\n' && behind.is_ascii_alphabetic(),
             }
         {
             return Some(from + cut);
