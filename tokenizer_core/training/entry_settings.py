@@ -54,6 +54,9 @@ class EntrySettings(ABC):
     learns: ClassVar[Literal["merges", "tokens"]] = "merges"
     """The unit of progress."""
 
+    parity: ClassVar[bool] = False
+    """There is none."""
+
     has_merges: ClassVar[bool] = False
     """Text is encoded by the merges."""
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
+from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges, learn_merges_for_languages
 
-Merge = tuple[int, int, int, int]
-"""Left, right and product by the index of their token, and how often the pair occurred."""
+Merge = tuple[int, ...]
+"""Left, right and product by the index of their token, how often the pair occurred, and with parity the number of the
+language that the merge is made for, from 1 on, or 0 for all."""
 
 OnMerges = Callable[[int, int, list[Merge], int | None], object]
 """Called with how many new tokens are made and are wanted, the merges since the last call, and the tokens that all
@@ -58,13 +59,18 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The goal of learning; ``tokens`` counts all, including those of the start."""
+    """The goal of learning; ``tokens`` counts all, including those of the start.
+
+    Attributes:
+        choice: of parity: the first merges that all languages choose together, and the window, or 0.
+    """
 
     tokens: int
     min_frequency: int
     max_token_length: int | None
     tie_break: str
     forbidden: tuple[str, ...]
+    choice: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class Learned:
 
     Attributes:
         smaller: what was learned for smaller vocabularies, the largest first, where they are not its beginning.
+        languages: by name, the bytes of the corpus of each, whether it is measured on parallel texts, and the tokens of
+            what it is measured on.
     """
 
     start: Start
@@ -80,6 +88,7 @@ class Learned:
     merges: list[Merge]
     scores: list[float] = field(default_factory=list)
     smaller: list[Learned] = field(default_factory=list)
+    languages: list[tuple[str, int, bool, int]] = field(default_factory=list)
 
     def first(self, tokens: int) -> list[tuple[int, int, int]]:
         """Return the merges that make the first ``tokens`` tokens, with those of the start."""
@@ -90,7 +99,8 @@ class Learned:
             # A merge can also make a token that another one has made before.
             known += self.merges[taken][2] == known
             taken += 1
-        return [*self.start.merges, *(merge[:3] for merge in self.merges[:taken])]
+        new = ((left, right, product) for left, right, product, *_ in self.merges[:taken])
+        return [*self.start.merges, *new]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,7 @@ class Lesson:
 def replayed(start: Start, merges: Sequence[Merge]) -> Learned:
     """Return what merges make of the tokens of the start."""
     tokens = list(start.tokens)
-    for left, right, product, _ in merges:
+    for left, right, product, *_ in merges:
         if product == len(tokens):
             tokens.append(tokens[left] + tokens[right])
     return Learned(start, tokens, list(merges))
@@ -147,16 +157,22 @@ def learn(
         if on_merges is not None:
             on_merges(done, total, fresh(new), pieces_have)
 
-    found, _, new = learn_merges(
-        pieces,
-        goal.tokens,
-        min_frequency=goal.min_frequency,
-        max_token_length=goal.max_token_length,
-        tie_break=goal.tie_break,
-        forbidden=goal.forbidden,
-        vocabulary=vocabulary,
-        ignore_merges=start.ignore_merges,
-        known=known,
-        progress=report,
+    options: dict[str, Any] = {
+        "min_frequency": goal.min_frequency,
+        "max_token_length": goal.max_token_length,
+        "tie_break": goal.tie_break,
+        "forbidden": goal.forbidden,
+        "vocabulary": vocabulary,
+        "ignore_merges": start.ignore_merges,
+        "known": known,
+        "progress": report,
+    }
+    new: list[Merge]
+    if goal.choice is None:
+        found, _, new = learn_merges(pieces, goal.tokens, **options)
+        return Learned(start, found, fresh(new))
+    first, window = goal.choice
+    found, new, languages = learn_merges_for_languages(
+        pieces, goal.tokens, global_merges=first, window=window, **options
     )
-    return Learned(start, found, fresh(new))
+    return Learned(start, found, fresh(new), languages=languages)

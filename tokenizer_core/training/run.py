@@ -22,6 +22,7 @@ from tokenizer_core.arguments import check_call, check_kind, integer_of, place_o
 from tokenizer_core.artifact import holds
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.languages import check_parallel
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
@@ -34,7 +35,8 @@ from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
+from tokenizer_core.training.parity_costs import costs
+from tokenizer_core.training.plans import NewVocabulary, Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter, Unit
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import SizeReport, TrainingReport, longest_tokens
@@ -152,6 +154,8 @@ class TrainingRun:
         log.add(learned.merges[len(log.merges) :])
         if isinstance(self._plan, NewEntries):
             log.keep(learned)
+        if isinstance(self._plan, NewVocabulary) and self._plan.settings.parity:
+            log.languages = costs(self._plan, counts.pieces, learned, self._parallel_lines(), reporter)
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
@@ -225,6 +229,7 @@ class TrainingRun:
             seconds=log.seconds,
             timeline=tuple(log.timeline),
             curve=tuple(log.curve),
+            languages=tuple(log.languages),
             sizes=tuple(
                 SizeReport(wanted, one.vocab_size, one.hash)
                 for wanted, one in zip(self._recipe.sizes, others, strict=True)
@@ -241,6 +246,7 @@ class TrainingRun:
     def _count_files(self, files: Files) -> Iterator[str]:
         reporter, meter, done = Reporter(self._report), Meter(bounds=self._bounds), 0
         found = reporter.run(partial(sources, files, self._bounds, self._left_out))
+        reporter.run(partial(check_parallel, found))
         total = sum(source.size or 0 for source in found)
         reporter.progress = Progress("counting", 0, total, "bytes")
         reporter.report()
@@ -260,6 +266,11 @@ class TrainingRun:
             meter.bytes = done
             reporter.progress = Progress("counting", done, total, "bytes")
             reporter.report()
+
+    def _parallel_lines(self) -> int:
+        if not isinstance(files := self._recipe.corpus, Files):
+            return 0
+        return check_parallel(sources(replace(files, paths=()), self._bounds, self._left_out))
 
     def _count_shard(self, shard: Shard, counting: Counting) -> str:
         path = self._counts_directory / f"{shard.key}.sorted"
@@ -300,7 +311,8 @@ class TrainingRun:
         paths = [self._counts_directory / name for name in self._names()]
         report = self._report
         reporter = Reporter(report if report is None or shown is None else lambda _: report(shown))
-        add_up = partial(sorted_counts.reduce, paths, max_piece_length, min_count, reporter.check)
+        reduce = partial(sorted_counts.reduce, has_languages=self._rules.has_languages)
+        add_up = partial(reduce, paths, max_piece_length, min_count, reporter.check)
         pieces, dropped = reporter.run(add_up)
         sums = sorted_counts.sums(paths)
         counts = Counts(
@@ -313,6 +325,7 @@ class TrainingRun:
             sums["unpacked"],
             min_count=min_count,
             dropped=dropped,
+            has_languages=self._rules.has_languages,
         )
         require_pieces(counts)
         return counts

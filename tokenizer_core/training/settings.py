@@ -77,6 +77,13 @@ class TrainSettings:
     initial_merges: Sequence[tuple[bytes, bytes]] = described(
         (), "pairs of entries that are merged before anything is learned, in this order"
     )
+    parity: bool = described(
+        False, "choose each merge for the language that is compressed worst; the corpus says the languages"
+    )
+    global_merges: int = described(0, "of parity: the first merges, chosen in all languages together (hybrid)", "N")
+    parity_window: int | None = described(
+        None, "of parity: a language waits that was chosen for more than twice its equal share of so many merges", "N"
+    )
     sixteen_bit: bool = described(
         False, "refuse a vocabulary whose ids do not fit into 16 bits, and write `merges.u16` beside it"
     )
@@ -89,6 +96,10 @@ class TrainSettings:
             raise InvalidOption(f"pattern is a string or nothing, not {type(pattern).__name__}", field="pattern")
         check_frequency(self.min_frequency)
         check_frequency(self.min_count, "min_count")
+        check_frequency(self.global_merges, "global_merges")
+        for name in ("global_merges", "parity_window"):
+            if getattr(self, name) and not self.parity:
+                raise InvalidOption(f"{name} is of parity; turn that on, or leave it away", field=name)
         self._check_special_tokens()
         tokens = self._check_initial_merges()
         least = len(tokens) + len(self.special_tokens)
@@ -106,6 +117,11 @@ class TrainSettings:
     def literals(self) -> tuple[str, ...]:
         """The special tokens by id."""
         return tuple(self.special_tokens)
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """The first merges of all languages together and the window of parity, if there is any."""
+        return (self.global_merges, self.parity_window or 0) if self.parity else None
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""

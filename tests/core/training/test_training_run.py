@@ -211,8 +211,8 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
     run.count()
     told.clear()
 
-    def reduce_and_tell(paths: Any, longest: Any, least: Any, pause: Any) -> Any:
-        reduced = sorted_counts.reduce(paths, longest, least, pause)
+    def reduce_and_tell(paths: Any, longest: Any, least: Any, pause: Any, **options: Any) -> Any:
+        reduced = sorted_counts.reduce(paths, longest, least, pause, **options)
         pause.__self__.report()
         return reduced
 
