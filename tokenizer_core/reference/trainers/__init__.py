@@ -14,5 +14,6 @@ words, ``m`` of merges, ``p`` of distinct pairs. All rungs make the same merges.
 7. ``multiset_heap``            a heap in which counts move, instead of one with stale entries
 8. ``whole_text``               no heap at all: pairs in buckets by count, O(n) for a whole text without a pretokenizer
 
-Beside the ladder stand the definitions of other models: ``word_piece``, by count and by likelihood, and ``unigram``.
+Beside the ladder stand the definitions of other models: ``word_piece``, by count and by likelihood, ``unigram``, and
+``parity``, which chooses each merge for one language.
 """

@@ -70,7 +70,7 @@ impl<P: Position> NewPairs<P> {
     }
 
     /// The number of pairs that were gathered.
-    pub fn len(&self) -> usize {
+    pub fn gathered(&self) -> usize {
         self.found.len()
     }
 

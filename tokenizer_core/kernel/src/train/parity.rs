@@ -274,7 +274,7 @@ impl<P: Position> Parity<P> {
     fn keep_new_pairs(&mut self) {
         let Self { new_pairs, pairs, symbols, goal, words, stretches, lanes, .. } = self;
         let width = lanes.len();
-        let mut found = vec![0; new_pairs.len() * width];
+        let mut found = vec![0; new_pairs.gathered() * width];
         let mut walk = Walk::new(stretches);
         new_pairs.each_place(|pair, position| {
             if let Some(lane) = Self::lane(&stretches[walk.to(position)], width) {
