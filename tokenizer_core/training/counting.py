@@ -260,24 +260,27 @@ class _Run:
             case "text" | "jsonl":
                 self.feed(source.format, blocks(source, meter))
             case "parquet":
-                table = rows(source, files.column, meter, replace_invalid=replaced, skip=skip)
-                if files.language_field:
-                    self._take_rows(source, files.language_field, table)
-                else:
-                    for batch in self._while_well(table):
-                        self.counter.feed_documents(batch)
+                left_out = None if files.language_field else skip
+                table = self._while_well(rows(source, files.column, meter, replace_invalid=replaced, skip=left_out))
+                for batch in self._by_language(source, table):
+                    self.counter.feed_documents(batch)
                 meter.bytes += source.size or 0
             case "counts":
                 self._take_counts(source)
 
-    def _take_rows(self, source: Source, column: str, table: Iterator[list[str]]) -> None:
-        """Take the rows of a Parquet file, each with its language; none of them can be left out."""
-        languages = rows(source, column, Meter())
-        pairs = zip(chain.from_iterable(self._while_well(table)), chain.from_iterable(languages), strict=True)
+    def _by_language(self, source: Source, table: Iterator[list[str]]) -> Iterator[list[str]]:
+        """Return rows some at a time, and begin the language of each before, if a column tells it.
+
+        Then no row can be left out.
+        """
+        if not (column := self.counting.files.language_field):
+            yield from table
+            return
+        languages = chain.from_iterable(rows(source, column, Meter()))
+        pairs = zip(chain.from_iterable(table), languages, strict=True)
         for language, same in groupby(pairs, itemgetter(1)):
             self.counter.begin_language(language)
-            for batch in batches(text for text, _ in same):
-                self.counter.feed_documents(batch)
+            yield from batches(text for text, _ in same)
 
     def feed(self, format: CorpusFormat, parts: Iterator[bytes]) -> None:
         """Take the bytes of a file of text or lines."""

@@ -44,8 +44,12 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     (kind,) = given
     if not getattr(corpus, kind):
         raise ServiceError("invalid_value", f"there are no {kind}", f"corpus.{kind}")
-    if kind != "texts":
-        _check_places(corpus, kind, settings)
+    if kind == "texts":
+        for name in ("language", "parallel"):
+            if getattr(corpus, name) is not None:
+                raise ServiceError("invalid_option", f"texts have no {name}; name files or urls", f"corpus.{name}")
+        return
+    _check_places(corpus, kind, settings)
     if corpus.parallel is not None:
         _check_places(corpus, "parallel", settings)
 
