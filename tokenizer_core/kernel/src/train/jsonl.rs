@@ -46,8 +46,8 @@ pub struct Document<'l> {
     pub label: Option<String>,
 }
 
-/// Call `take` with the number of every line that is not blank, and its document or what is wrong with it: `invalid_corpus`
-/// at `line n`, or `invalid_utf8` at the byte of the file.
+/// Call `take` with the number of every line that is not blank, and its document or what is wrong with it:
+/// `invalid_corpus` at `line n`, or `invalid_utf8` at the byte of the file.
 ///
 /// # Errors
 /// The error of `take`.

@@ -101,8 +101,8 @@ impl Beginning {
         known: &[Learned],
         reporter: &mut Reporter<'_>,
     ) -> Result<Self> {
-        // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes near;
-        // a file of counts can say anything.
+        // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes
+        // near; a file of counts can say anything.
         if counts.counted_bytes() > u128::from(u64::MAX) {
             let message = "the counts are those of more than 2 ** 64 bytes of text; divide them all by one number";
             return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));

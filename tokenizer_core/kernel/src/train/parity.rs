@@ -182,7 +182,7 @@ impl<P: Position> Parity<P> {
         ranked
     }
 
-    /// The most frequent pair of a lane, taken from its queue; the entries that turn out to be worth less are corrected.
+    /// Take the most frequent pair from the queue of a lane, correcting the entries that turn out to be worth less.
     fn best(&mut self, lane: usize) -> Option<u32> {
         let lanes = self.lanes.len();
         loop {

@@ -40,8 +40,8 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    /// Begin; pieces with more bytes, or that occur less often in all files together, are left out. Of those with labels
-    /// none is that is measured.
+    /// Begin; pieces with more bytes, or that occur less often in all files together, are left out. Of those with
+    /// labels none is that is measured.
     pub fn new(max_piece_length: usize, min_count: u64, has_labels: bool) -> Self {
         let by_script = vec![Default::default(); 1 << u8::BITS];
         let shared = [scripts::ANY, scripts::number("Common"), scripts::number("Inherited")];
