@@ -40,7 +40,7 @@ from tokenizer_core.training.families import (
     settings_of,
 )
 from tokenizer_core.training.plans import EXTENDING, MAX_SIZES, LongerVocabulary, Plan
-from tokenizer_core.training.settings import TrainSettings
+from tokenizer_core.training.settings import OF_PARITY, TrainSettings
 
 _OF_FILES = ("format", "field", "column", "on_error", "language")
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
@@ -188,6 +188,7 @@ class Recipe:
             merges = self.settings.initial_merges
             listed = [[_entry(left), _entry(right)] for left, right in merges]
             settings |= {"model": "bpe", "style": "byte_level", "initial_merges": listed}
+            settings |= {name: getattr(self.settings, name) for name in OF_PARITY}
         if self.extends is not None:
             settings = {key: settings[key] for key in EXTENDING}
         return {"corpus": _corpus_dict(self.corpus), **settings} | {

@@ -30,7 +30,7 @@ MAX_REWRITES = 16
 
 BYTES = 256
 
-_OF_PARITY = ("parity", "global_merges", "parity_window")
+OF_PARITY = ("parity", "global_merges", "parity_window")
 """Without parity they are not told: manifests are as they were before there was any."""
 
 
@@ -135,7 +135,7 @@ class TrainSettings:
         """Return what can be written as JSON; of the initial merges only how many they are."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         if not self.parity:
-            values = {name: value for name, value in values.items() if name not in _OF_PARITY}
+            values = {name: value for name, value in values.items() if name not in OF_PARITY}
         return values | {
             "normalizer": list(self.normalizer),
             "special_tokens": list(self.special_tokens),
