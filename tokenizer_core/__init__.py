@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from tokenizer_core.training.plans import TrainingWarning
     from tokenizer_core.training.progress import Progress, TimeLeft
     from tokenizer_core.training.recipe import Recipe, training_settings
-    from tokenizer_core.training.report import TrainingReport
+    from tokenizer_core.training.report import LanguageCost, TrainingReport
     from tokenizer_core.training.run import TrainingRun
     from tokenizer_core.training.sentencepiece_settings import SentencePieceBpeSettings
     from tokenizer_core.training.settings import TieBreak, TrainSettings
@@ -181,6 +181,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidUnicode",
     "JsonList",
+    "LanguageCost",
     "LayoutName",
     "Message",
     "MessageForm",
@@ -359,7 +360,7 @@ _LATER = {
         "training.progress": ("Progress", "TimeLeft"),
         "training.described": ("Setting",),
         "training.recipe": ("Recipe", "training_settings"),
-        "training.report": ("TrainingReport",),
+        "training.report": ("LanguageCost", "TrainingReport"),
         "training.run": ("TrainingRun",),
         "training.settings": ("TieBreak", "TrainSettings"),
         "training.sentencepiece_settings": ("SentencePieceBpeSettings",),

@@ -653,15 +653,29 @@ class Counter:
         special_tokens: literals that end a document and are not counted.
         replace_invalid: U+FFFD stands for bytes that are not UTF-8, rather than an error.
         threads: 0 means one a core.
+        has_languages: count the pieces of each language apart: a piece has the name of its language before it, and
+            U+0000 between.
     """
 
     def __new__(
-        cls, config: str, special_tokens: Sequence[str] = (), replace_invalid: bool = False, threads: int = 0
+        cls,
+        config: str,
+        special_tokens: Sequence[str] = (),
+        replace_invalid: bool = False,
+        threads: int = 0,
+        has_languages: bool = False,
     ) -> Counter: ...
     def begin_source(self, source: int, bytes: int = 0, lines: int = 0) -> None:
         """Say which of the caller's sources comes next, and how many bytes and lines of it are not given.
 
         The errors of its content carry it as ``row``, and places in the whole of it.
+        """
+
+    def begin_language(self, name: str, is_measured: bool = False) -> None:
+        """Say of which language the next documents are, and whether they are measured rather than learned from.
+
+        Raises:
+            InvalidCorpus: no language has such a name.
         """
 
     def feed(self, data: bytes) -> None:
@@ -677,11 +691,12 @@ class Counter:
     def feed_documents(self, documents: Sequence[str]) -> None:
         """Take whole documents."""
 
-    def feed_lines(self, data: bytes, field: str, skip_invalid: bool = False) -> None:
+    def feed_lines(self, data: bytes, field: str, skip_invalid: bool = False, language: str = "") -> None:
         """Take the next bytes of a file with a JSON object a line, whose string ``field`` is a document.
 
         Args:
             skip_invalid: leave a line out that cannot be read, rather than fail.
+            language: of each line, the field with the language of its document.
         """
 
     def end_lines(self) -> None:
@@ -793,7 +808,9 @@ class Reduced:
         min_count: pieces that occur less often in all sections together are left out.
     """
 
-    def __new__(cls, max_piece_length: int | None = None, min_count: int = 1) -> Reduced: ...
+    def __new__(
+        cls, max_piece_length: int | None = None, min_count: int = 1, has_languages: bool = False
+    ) -> Reduced: ...
     def add(self, number: int, sections: Sequence[bytes]) -> None:
         """Add all sections of one number.
 
@@ -917,9 +934,9 @@ def learn_merges(
     character_coverage: float | None = None,
     required_characters: str = "",
     borders: Sequence[str] = (),
-    known: Sequence[tuple[int, int, int, int]] = (),
-    progress: Callable[[int, int, list[tuple[int, int, int, int]], int | None], object] | None = None,
-) -> tuple[list[bytes], int, list[tuple[int, int, int, int]]]:
+    known: Sequence[tuple[int, ...]] = (),
+    progress: Callable[[int, int, list[tuple[int, ...]], int | None], object] | None = None,
+) -> tuple[list[bytes], int, list[tuple[int, ...]]]:
     """Merge the most frequent pair until there are ``tokens`` of them, the alphabet included, or no pair is left.
 
     Args:
@@ -945,4 +962,36 @@ def learn_merges(
     Returns:
         The tokens, how many of them are the alphabet, and ``(left, right, product, count)`` of every merge, by their
         indices.
+    """
+
+def learn_merges_for_languages(
+    counts: PieceCounts,
+    tokens: int,
+    *,
+    global_merges: int = 0,
+    window: int = 0,
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    tie_break: str = "lexicographic_low",
+    forbidden: Sequence[str] = (),
+    vocabulary: Vocabulary | None = None,
+    ignore_merges: bool = False,
+    known: Sequence[tuple[int, ...]] = (),
+    progress: Callable[[int, int, list[tuple[int, ...]], int | None], object] | None = None,
+) -> tuple[list[bytes], list[tuple[int, ...]], list[tuple[str, int, bool, int]]]:
+    """Merge bytes, each time the most frequent pair of the language that is compressed worst.
+
+    Merges and ``progress`` are as of ``learn_merges``; a merge has also the number of its language, from 1 on, or 0.
+
+    Args:
+        counts: of a counter that has languages.
+        global_merges: so many merges are first chosen in all languages together.
+        window: a language waits that was chosen for more than twice its equal share of so many merges before.
+
+    Returns:
+        The tokens, the merges, and by name each language: bytes of its corpus, whether it is measured on other texts,
+        and the tokens of what it is measured on.
+
+    Raises:
+        InvalidCorpus: a piece has no language, or a language lacks a corpus or, as the only one, texts to measure on.
     """

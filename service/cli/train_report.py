@@ -12,6 +12,7 @@ from typing import Any
 from service.cli.options import place
 from service.cli.streams import counted, decode_utf8, printable, read_file, usage
 from service.cli.table import folded, terminal_room
+from service.reports import parity
 from service.reports.advice import learned_by
 from service.reports.fertility import MARK_MEANS, Fertility, fertility, mark
 from service.reports.training import charts, plots_of
@@ -134,6 +135,15 @@ def fertility_table(document: Mapping[str, Any]) -> list[list[str]]:
     return table
 
 
+def _parity(document: Mapping[str, Any]) -> list[list[str]]:
+    """Write the costs of the languages of a run with parity."""
+    if document["parity"] is None:
+        return []
+    head, *rest = parity.table(document["parity"])
+    table = [_row(head), _row(["---"] * len(head)), *map(_row, rest)]
+    return [["## Parity"], table, [printable(parity.summary(document["parity"]))]]
+
+
 def _meaning(document: Mapping[str, Any]) -> list[str]:
     """Explain the mark, where there is one."""
     others = [] if document["against"] is None else document["against"]["fertility"].values()
@@ -157,6 +167,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         ["![fertility.svg](fertility.svg)"],
         [_row(head), _row(["---"] * len(head)), *map(_row, table)],
         *([f"\\{line}"] for line in _meaning(document)),
+        *_parity(document),
         *([["## Merges"], plots] if plots else []),
         ["## Longest tokens"],
         tokens or ["none was learned"],
@@ -178,6 +189,9 @@ def summary(document: Mapping[str, Any], output: Path, folder: Path) -> str:
         *([""] * bool(meaning := _meaning(document))),
         *meaning,
     ]
+    if document["parity"] is not None:
+        table += ["", *folded(parity.table(document["parity"]), terminal_room())]
+        table += ["", printable(parity.summary(document["parity"]))]
     return "\n".join([*shown, "", *table, *([""] if told else []), *told])
 
 

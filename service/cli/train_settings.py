@@ -100,6 +100,18 @@ FLAGS = (
     Flag("corpus.field", "NAME", "the field of a line of JSON that holds the text (default: text)"),
     Flag("corpus.column", "NAME", "the column of a Parquet file that holds the text (default: text)"),
     Flag("corpus.on_error", "HOW", "what becomes of lines that cannot be read (default: stop)", choices=OnError),
+    Flag(
+        "corpus.language",
+        "HOW",
+        "with --parity, what tells the language of a document: file (its name up to the first dot), directory, or the "
+        "field or column that is called so",
+    ),
+    Flag(
+        "corpus.parallel",
+        "FILE",
+        "with --parity, texts to measure on, one for each language and named so, whose lines have the same content",
+        many=True,
+    ),
     *(_flag_of(one) for one in training_settings().values() if one.name not in ("initial_merges", "chat_template")),
 )
 """Every setting of a run but the corpus' paths, the initial merges and the chat template, which are files."""

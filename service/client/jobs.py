@@ -43,6 +43,7 @@ class CorpusOptions(TypedDict, total=False):
     field: str
     column: str
     on_error: str
+    language: str
 
 
 class SubmitOptions(CorpusOptions, total=False):

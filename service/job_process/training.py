@@ -75,9 +75,10 @@ def train(order: dict[str, Any], watchdog: Watchdog, messages: MessageWriter) ->
 def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
     """Return what is kept of a report with the job, and read with every list of jobs.
 
-    How often every single merge occurred is as long as the vocabulary, and a token may be as long as the corpus.
+    How often every single merge occurred is as long as the vocabulary, and a token may be as long as the corpus. What
+    languages cost is told as the report of the command tells it.
     """
-    found = {name: value for name, value in report.to_dict().items() if name != "frequencies"}
+    found = {name: value for name, value in report.to_dict().items() if name not in ("frequencies", "languages")}
     tokens = [_shortened(token, TOKEN_CHARACTERS) for token in report.longest_tokens]
     first = [without_places(place, order) for place in report.first_skipped]
     return found | {"longest_tokens": tokens, "first_skipped": first}
@@ -86,7 +87,7 @@ def _short(report: TrainingReport, order: dict[str, Any]) -> dict[str, Any]:
 def _told(tokenizer: Tokenizer, report: TrainingReport) -> dict[str, Any]:
     """Return what the report of the command has beside: some of the frequencies, what texts cost, and what to do."""
     made = document(tokenizer, report, {}, fertility([tokenizer]), named=str)
-    return {name: made[name] for name in ("characters", "frequencies", "fertility", "advice")}
+    return {name: made[name] for name in ("characters", "frequencies", "parity", "fertility", "advice")}
 
 
 def _shortened(token: str, most: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from service.reports import chart
 from service.reports.advice import RARE, Naming, advice, flag
 from service.reports.fertility import TOKENS_A_WORD, Fertility, mark
+from service.reports.parity import parity
 from tokenizer_core import Tokenizer, TrainingReport
 
 POINTS = 400
@@ -51,6 +52,7 @@ def document(
         "against": None if against is None else {"name": against.name, "hash": against.hash, "fertility": measured[1]},
         "frequencies": [list(point) for point in thinned(list(enumerate(report.frequencies, 1)))],
         "timeline": [list(point) for point in thinned(report.timeline)],
+        "parity": parity(report.languages),
         "curve": [list(point) for point in thinned(report.curve)],
     }
     return found | {"advice": advice(found, named)}

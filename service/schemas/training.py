@@ -36,6 +36,14 @@ class CorpusRequest(BaseModel):
         "stop",
         description="`skip` leaves out lines and rows that cannot be read; the report says how many, and the first.",
     )
+    language: str | None = Field(
+        None,
+        description="With `parity`, what tells the language of a document: `file` (its name up to the first dot), "
+        "`directory`, or the field or column that is called so.",
+    )
+    parallel: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
+        None, description="With `parity`, a file for each language, named so; their lines have the same content."
+    )
 
 
 _ORDER = (
@@ -46,8 +54,8 @@ _ORDER = (
     *("split_digits", "add_dummy_prefix", "split_by_whitespace", "treat_whitespace_as_suffix", "user_defined_symbols"),
     *("hard_vocab_limit", "seed_size"),
     *("shrinking_factor", "n_sub_iterations", "tie_break", "min_frequency", "max_token_length", "max_piece_length"),
-    *("min_count", "id_layout", "initial_merges", "extends", "sixteen_bit", "bos", "eos", "pad", "chat_template"),
-    "replace_invalid",
+    *("min_count", "id_layout", "initial_merges", "parity", "global_merges", "parity_window", "extends", "sixteen_bit"),
+    *("bos", "eos", "pad", "chat_template", "replace_invalid"),
 )
 """The settings of a job, in the order of its answers."""
 
@@ -207,6 +215,27 @@ class SampleAnswer(BaseModel):
     characters: int = Field(description="Other tokens of one character.")
 
 
+class LanguageCostAnswer(BaseModel):
+    """The cost of one language of a run with parity."""
+
+    language: str
+    bytes: int = Field(description="Of its corpus.")
+    is_parallel: bool = Field(description="Its tokens are those of the parallel texts; otherwise of its corpus.")
+    lines: int = Field(description="Of its parallel texts, if they are known.")
+    tokens: int
+    without_parity: int = Field(description="Tokens after as many merges without parity.")
+
+
+class ParityAnswer(BaseModel):
+    """The costs of the languages of a run with parity."""
+
+    languages: list[LanguageCostAnswer]
+    gini: float = Field(description="Of the languages' tokens for equal texts, or a byte: 0 if all cost the same.")
+    gini_without_parity: float
+    largest: str = Field(description="The language with most text.")
+    largest_times: float = Field(description="Its tokens, divided by those without parity.")
+
+
 class JobReport(BaseModel):
     """The report of a run."""
 
@@ -231,6 +260,7 @@ class JobReport(BaseModel):
     )
     sample: SampleAnswer | None = Field(None, description="Null if there are no lines, or none that can be read.")
     characters: int | None = Field(None, description="Of the alphabet: the tokens of one character.")
+    parity: ParityAnswer | None = Field(None, description="Of a run with `parity`.")
     fertility: dict[str, dict[str, int | float] | None] = Field(
         default_factory=dict, description="Sizes and costs by text; null where the tokenizer has no tokens for it."
     )

@@ -14,7 +14,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import filterfalse
 from pathlib import Path, PurePath
@@ -49,6 +49,11 @@ class Files:
         field: of a line of JSON.
         column: of a Parquet file.
         on_error: ``"skip"`` leaves out unreadable lines and rows, and reports their number and the first of them.
+        language: what tells the language of a document: ``"file"``, the name of its file up to the first dot;
+            ``"directory"``, the name of the directory of its file; or else the field of its line or the column of its
+            row that is called so.
+        parallel: files of text, one for each language and named as for ``"file"``, whose lines have the same content:
+            what languages are measured on.
     """
 
     paths: tuple[str | os.PathLike[str], ...]
@@ -56,19 +61,32 @@ class Files:
     field: str = "text"
     column: str = "text"
     on_error: OnError = "stop"
+    language: str | None = None
+    parallel: tuple[str | os.PathLike[str], ...] = ()
 
     def __post_init__(self) -> None:
-        given: Any = self.paths
-        if not isinstance(given, list | tuple) or not all(isinstance(path, str | os.PathLike) for path in given):
-            raise InvalidOption("paths is a list of paths", field="corpus.paths")
-        object.__setattr__(self, "paths", tuple(given))
+        for name in ("paths", "parallel"):
+            given: Any = getattr(self, name)
+            if not isinstance(given, list | tuple) or not all(isinstance(path, str | os.PathLike) for path in given):
+                raise InvalidOption(f"{name} is a list of paths", field=f"corpus.{name}")
+            object.__setattr__(self, name, tuple(given))
         if self.format is not None:
             check_choice(self.format, CorpusFormat, "corpus.format")
         check_choice(self.on_error, OnError, "corpus.on_error")
-        for name in ("field", "column"):
+        for name in ("field", "column", *(() if self.language is None else ("language",))):
             text = getattr(self, name)
             if not isinstance(text, str) or holds_surrogate(text):
                 raise InvalidOption(f"{name} is a string of Unicode, not {shown(text)}", field=f"corpus.{name}")
+
+    @property
+    def language_field(self) -> str:
+        """The field or the column that tells the language of each document, if one does."""
+        return "" if self.language in (None, "file", "directory") else str(self.language)
+
+    def language_of(self, name: str) -> str:
+        """Return the language of a file, if its name tells it."""
+        path = PurePath(urlsplit(name).path if "://" in name else name)
+        return {"file": path.name.partition(".")[0], "directory": path.parent.name}.get(self.language or "", "")
 
 
 Corpus = str | os.PathLike[str] | Files | Iterable[str] | Iterable[os.PathLike[str]]
@@ -100,10 +118,13 @@ def files_of(corpus: Corpus) -> Files | None:
     return None
 
 
-def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] = ()) -> list[Source]:
+def sources(
+    files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] = (), named: str = "paths"
+) -> list[Source]:
     """Find every file, sorted by name; one that is named twice is listed twice.
 
     Args:
+        named: the field of the paths, for errors.
         left_out: files and directories that are passed over, unless a path begins inside of one.
 
     Raises:
@@ -114,10 +135,14 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
     """
     found: list[Source] = []
     real = bounds.real_roots()
+    left_out = tuple(left_out)
     apart = tuple(map(real.real, left_out))
     looked = 0
     for index, path in enumerate(files.paths):
-        text, field = os.fspath(path), "corpus" if len(files.paths) == 1 else f"corpus.paths[{index}]"
+        text, field = (
+            os.fspath(path),
+            "corpus" if (len(files.paths), named) == (1, "paths") else f"corpus.{named}[{index}]",
+        )
 
         def look(entries: int, field: str = field) -> None:
             nonlocal looked
@@ -133,6 +158,9 @@ def sources(files: Files, bounds: Bounds = UNBOUNDED, left_out: Iterable[Path] =
                 f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
                 field=field,
             )
+    if files.parallel:
+        lines = replace(files, paths=files.parallel, parallel=(), format="text", language="file")
+        found += [replace(each, is_parallel=True) for each in sources(lines, bounds, left_out, "parallel")]
     bounds.check_size(sum(source.size or 0 for source in found if not source.compression))
     return sorted(found, key=lambda source: source.name)
 
@@ -197,7 +225,12 @@ class _Finding:
             )
         if kind == "parquet" and compression:
             raise InvalidCorpus(f"{name}: a Parquet file is compressed inside, not as a whole", file=name)
-        return Source(name, kind, compression, size, opener, identity, stamp)
+        if kind == "text" and self.files.language_field:
+            message = (
+                f"{name} is a text, which has no field {self.files.language!r}; let file or directory be the language"
+            )
+            raise InvalidCorpus(message, file=name, field="language")
+        return Source(name, kind, compression, size, opener, identity, stamp, self.files.language_of(name))
 
 
 def _find(finding: _Finding, path: str) -> Iterator[Source]:

@@ -44,6 +44,8 @@ class Source:
         size: bytes on the disk, if known.
         identity: names the content; equal only for equal content.
         stamp: tells cheaply whether the content may have changed since.
+        language: of all its documents, where its name says it.
+        is_parallel: its lines have the content of those of the other languages.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Source:
     open: Callable[[], IO[bytes]]
     identity: Callable[[Pause], str]
     stamp: Callable[[], object]
+    language: str = ""
+    is_parallel: bool = False
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from tokenizer_core.arguments import integer_of
 from tokenizer_core.atomic_files import replace, sweep, sync_directory
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.languages import check_languages
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.engines.engine import Call, Engine, LocalEngine
@@ -120,6 +121,7 @@ def encode_corpus(
     """
     place = Path(os.path.abspath(out))  # noqa: PTH100 - a link at the end stays what it is
     files = corpus if isinstance(corpus, Files) else Files(paths=(corpus,))
+    check_languages(files, wanted=False)
     recipe = recipe_of(
         files,
         tokenizer,

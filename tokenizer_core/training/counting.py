@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
 from tokenizer_core.corpus.documents import between, lines_before
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
+from tokenizer_core.corpus.languages import check_languages, check_parallel
 from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, failures, lines, readable_lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, cut_at, cut_from
 from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
-from tokenizer_core.training.counts import MAX_SKIPPED_SHOWN, Counts, check_header, require_pieces
+from tokenizer_core.training.counts import MAX_SKIPPED_SHOWN, Counts, check_header, header_of, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
 
 Item = TypeVar("Item")
@@ -42,6 +44,7 @@ class Rules:
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: 0 means one a core; they change no count.
         memory: bytes that may be held while files are counted; beyond it counts go to the disk. It changes no count.
+        has_languages: count the pieces of each language apart.
     """
 
     config: str
@@ -49,14 +52,15 @@ class Rules:
     replace_invalid: bool = False
     threads: int = 0
     memory: int = MEMORY
+    has_languages: bool = False
 
     def counter(self) -> Counter:
         """Begin to count."""
-        return Counter(self.config, self.special_tokens, self.replace_invalid, self.threads)
+        return Counter(self.config, self.special_tokens, self.replace_invalid, self.threads, self.has_languages)
 
     def header(self) -> dict[str, Any]:
         """Return what a counts file says of them."""
-        return {"config": json.loads(self.config), "special_tokens": list(self.special_tokens)}
+        return header_of(self.config, self.special_tokens, has_languages=self.has_languages)
 
 
 def count(
@@ -70,13 +74,18 @@ def count(
     Raises:
         CorpusError: with the file and the byte, line or row.
     """
-    files, reporter = files_of(corpus), Reporter(progress)
+    by_language = corpus if rules.has_languages and isinstance(corpus, Mapping) else None
+    files, reporter = None if by_language else files_of(corpus), Reporter(progress)
+    if by_language is None:
+        check_languages(files, rules.has_languages)
     if files is not None:
         found = sources(files)
+        check_parallel(found)
         counting = Counting(files, rules, reporter, total=sum(source.size or 0 for source in found))
         counts = counting.of_sources(found, max_piece_length)
     else:
-        counts = _count_documents(cast("Iterable[str]", corpus), rules, reporter, max_piece_length)
+        documents = by_language or {"": cast("Iterable[str]", corpus)}
+        counts = _count_documents(documents, rules, reporter, max_piece_length)
     require_pieces(counts)
     reporter.progress = dataclasses.replace(reporter.progress, done=reporter.progress.total or counts.text_bytes)
     reporter.report()
@@ -108,7 +117,7 @@ class Counting:
             for number, source in enumerate(found):
                 if run.counter.has_failed:
                     break
-                run.counter.begin_source(number)
+                run.begin(number, source)
                 run.take(source)
 
         pieces = _finished(run, feed, found, max_piece_length)
@@ -120,13 +129,14 @@ class Counting:
             documents=pieces.documents + run.documents,
             text_bytes=pieces.bytes + run.text_bytes,
             unpacked=self.meter.unpacked - before,
+            has_languages=self.rules.has_languages,
             **run.skipped(pieces, found),
         )
 
     def of_segment(self, source: Source, segments: Segments, size: int) -> Counts:
         """Count the next segment of a file of text or lines."""
         start, run = segments.position, _Run(self)
-        run.counter.begin_source(0, start, segments.lines)
+        run.begin(0, source, start, segments.lines)
         pieces = _finished(run, lambda: run.feed(source.format, segments.read(size)), [source])
         return run.stretch(source, pieces, segments.position - start, is_last=segments.is_at_end)
 
@@ -138,7 +148,7 @@ class Counting:
 
         def counted(lines: int) -> Counts:
             run = _Run(dataclasses.replace(self, meter=Meter(), total=last - first))
-            run.counter.begin_source(0, first, lines)
+            run.begin(0, source, first, lines)
             parts = blocks(between(source, first, last), run.counting.meter)
             pieces = _finished(run, lambda: run.feed(source.format, parts), [source])
             return run.stretch(source, pieces, last - first, is_last=is_last)
@@ -155,6 +165,8 @@ class Counting:
 
 def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     """Return how a file may be cut into segments, if it may be."""
+    if source.is_parallel:
+        return None
     if source.format == "jsonl":
         return after_a_line
     if source.format == "text" and files.on_error == "stop":
@@ -180,13 +192,15 @@ def _finished(
 
 
 def _count_documents(
-    documents: Iterable[str], rules: Rules, reporter: Reporter, max_piece_length: int | None
+    documents: Mapping[str, Iterable[str]], rules: Rules, reporter: Reporter, max_piece_length: int | None
 ) -> Counts:
-    """Count strings, which are taken in the caller's thread: an iterator may belong to it."""
+    """Count strings by language, which are taken in the caller's thread: an iterator may belong to it."""
     counter = rules.counter()
     taken, next_report = 0, time.monotonic() + INTERVAL
-    for batch in batches(documents):
+    for language, batch in ((name, batch) for name, texts in documents.items() for batch in batches(texts)):
         try:
+            if language:
+                counter.begin_language(language)
             counter.feed_documents(batch)
         except InvalidUnicode as error:
             row = taken + error.place.pop("row", 0)
@@ -199,7 +213,9 @@ def _count_documents(
         if counter.has_failed:
             break
     pieces = reporter.run(lambda: counter.finish(max_piece_length), counter.cancel)
-    return Counts(pieces, rules.config, rules.special_tokens, max_piece_length, pieces.documents, pieces.bytes)
+    sizes = pieces.documents, pieces.bytes
+    counts = Counts(pieces, rules.config, rules.special_tokens, max_piece_length, *sizes)
+    return dataclasses.replace(counts, has_languages=rules.has_languages)
 
 
 @dataclass(slots=True)
@@ -225,21 +241,47 @@ class _Run:
     def __post_init__(self) -> None:
         self.counter = self.counting.rules.counter()
 
+    def begin(self, number: int, source: Source, start: int = 0, lines: int = 0) -> None:
+        """Begin with a file, of which so many bytes and lines are not given."""
+        self.counter.begin_source(number, start, lines)
+        if self.counting.rules.has_languages and source.language:
+            self.counter.begin_language(source.language, source.is_parallel)
+
     def take(self, source: Source) -> None:
         files, meter, replaced = self.counting.files, self.counting.meter, self.counting.rules.replace_invalid
         skip = self._skip if files.on_error == "skip" else None
         match source.format:
+            case "text" if source.is_parallel:
+                for block in self._while_well(lines(source, meter, self.counting.reporter.check)):
+                    for line in block.splitlines():
+                        self.counter.feed(line)
+                        self.counter.end_document()
             case "text" if skip is not None and not replaced:
                 self.feed("text", readable_lines(source, meter, skip, self.counting.reporter.check))
             case "text" | "jsonl":
                 self.feed(source.format, blocks(source, meter))
             case "parquet":
-                table = rows(source, files.column, meter, replace_invalid=replaced, skip=skip)
-                for batch in self._while_well(table):
+                left_out = None if files.language_field else skip
+                table = self._while_well(rows(source, files.column, meter, replace_invalid=replaced, skip=left_out))
+                for batch in self._by_language(source, table):
                     self.counter.feed_documents(batch)
                 meter.bytes += source.size or 0
             case "counts":
                 self._take_counts(source)
+
+    def _by_language(self, source: Source, table: Iterator[list[str]]) -> Iterator[list[str]]:
+        """Return rows some at a time, and begin the language of each before, if a column tells it.
+
+        Then no row can be left out.
+        """
+        if not (column := self.counting.files.language_field):
+            yield from table
+            return
+        languages = chain.from_iterable(rows(source, column, Meter()))
+        pairs = zip(chain.from_iterable(table), languages, strict=True)
+        for language, same in groupby(pairs, itemgetter(1)):
+            self.counter.begin_language(language)
+            yield from batches(text for text, _ in same)
 
     def feed(self, format: CorpusFormat, parts: Iterator[bytes]) -> None:
         """Take the bytes of a file of text or lines."""
@@ -247,7 +289,8 @@ class _Run:
             if format == "text":
                 self.counter.feed(block)
             else:
-                self.counter.feed_lines(block, self.counting.files.field, self.counting.files.on_error == "skip")
+                files = self.counting.files
+                self.counter.feed_lines(block, files.field, files.on_error == "skip", files.language_field)
         if format == "text":
             self.counter.end_document()
         else:
@@ -259,6 +302,7 @@ class _Run:
         documents = pieces.documents + self.documents - (source.format == "text" and not is_last)
         special, skipped = self.counting.rules.special_tokens, self.skipped(pieces, [source])
         text_bytes = pieces.bytes + self.text_bytes
+        skipped["has_languages"] = self.counting.rules.has_languages
         return Counts(pieces, self.counting.rules.config, special, None, documents, text_bytes, unpacked, **skipped)
 
     def skipped(self, pieces: PieceCounts, found: Sequence[Source]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -59,6 +59,7 @@ class Counts(ShortRepr):
         first_skipped: what was wrong with the first of them, each with its place.
         min_count: pieces that occur less often were left out.
         dropped: what that left out, by script.
+        has_languages: before every piece is its language, and U+0000.
     """
 
     pieces: PieceCounts
@@ -72,6 +73,7 @@ class Counts(ShortRepr):
     first_skipped: tuple[str, ...] = ()
     min_count: int = 1
     dropped: tuple[Dropped, ...] = ()
+    has_languages: bool = False
 
     @cached_property
     def hash(self) -> str:
@@ -110,8 +112,7 @@ class Counts(ShortRepr):
     def told(self) -> dict[str, Any]:
         """Return how the counts were made and what of, as JSON has it."""
         return {
-            "config": json.loads(self.config),
-            "special_tokens": list(self.special_tokens),
+            **header_of(self.config, self.special_tokens, has_languages=self.has_languages),
             "documents": self.documents,
             "bytes": self.text_bytes,
             "unpacked": self.unpacked,
@@ -125,6 +126,12 @@ class Counts(ShortRepr):
 
     def _lines(self) -> Iterator[bytes]:
         return (self.pieces.lines(start, start + _LINES) for start in range(0, len(self.pieces), _LINES))
+
+
+def header_of(config: str, special_tokens: Sequence[str], *, has_languages: bool) -> dict[str, Any]:
+    """Return what a counts file says of the rules by which it was made."""
+    header = {"config": json.loads(config), "special_tokens": list(special_tokens)}
+    return header | ({"languages": True} if has_languages else {})
 
 
 def require_pieces(counts: Counts) -> None:
@@ -164,8 +171,8 @@ def check_header(name: str, line: bytes, expected: dict[str, Any]) -> dict[str, 
         raise InvalidCorpus(f"line 1 of {name} is not JSON: {error}", file=name, line=1) from None
     if header.get("format") != HEADER:
         raise InvalidCorpus(f"line 1 of {name} does not name the format {HEADER!r}", file=name, line=1)
-    for key, value in expected.items():
-        if header.get(key) != value:
+    for key in {**expected, "languages": None}:
+        if header.get(key) != expected.get(key):
             other = json.dumps(header.get(key))[:200]
             message = f"{name} was counted with another {key}, {other}; count again, or ask for that"
             raise InvalidCorpus(message, file=name, field=key)

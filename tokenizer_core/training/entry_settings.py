@@ -57,6 +57,9 @@ class EntrySettings(ABC):
     learns: ClassVar[Unit] = "merges"
     """The unit of progress, of several the first."""
 
+    parity: ClassVar[bool] = False
+    """There is none."""
+
     has_merges: ClassVar[bool] = False
     """Text is encoded by the merges."""
 

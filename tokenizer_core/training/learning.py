@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges
+from tokenizer_core._kernel import BYTE_ORDER, PieceCounts, Vocabulary, learn_merges, learn_merges_for_languages
 
-Merge = tuple[int, int, int, int]
-"""Left, right and product by the index of their token, and how often the pair occurred."""
+Merge = tuple[int, ...]
+"""Left, right and product by the index of their token, how often the pair occurred, and with parity the number of the
+language that the merge is made for, from 1 on, or 0 for all."""
 
 Unit = Literal["bytes", "merges", "tokens", "characters", "rounds", "files"]
 """The unit of progress."""
@@ -73,6 +74,7 @@ class Goal:
     Attributes:
         words: if merges of superwords follow those within words, how many tokens there are then, and the pipeline that
             cuts pieces into words, as JSON.
+        choice: of parity: the first merges that all languages choose together, and the window, or 0.
     """
 
     tokens: int
@@ -81,6 +83,7 @@ class Goal:
     tie_break: str
     forbidden: tuple[str, ...]
     words: tuple[int, str] | None = None
+    choice: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Learned:
 
     Attributes:
         smaller: what was learned for smaller vocabularies, the largest first, where they are not its beginning.
+        languages: by name, the bytes of the corpus of each, whether it is measured on parallel texts, and the tokens of
+            what it is measured on.
     """
 
     start: Start
@@ -96,6 +101,7 @@ class Learned:
     merges: list[Merge]
     scores: list[float] = field(default_factory=list)
     smaller: list[Learned] = field(default_factory=list)
+    languages: list[tuple[str, int, bool, int]] = field(default_factory=list)
 
     def first(self, tokens: int) -> list[tuple[int, int, int]]:
         """Return the merges that make the first ``tokens`` tokens, with those of the start."""
@@ -106,7 +112,8 @@ class Learned:
             # A merge can also make a token that another one has made before.
             known += self.merges[taken][2] == known
             taken += 1
-        return [*self.start.merges, *(merge[:3] for merge in self.merges[:taken])]
+        new = ((left, right, product) for left, right, product, *_ in self.merges[:taken])
+        return [*self.start.merges, *new]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +144,7 @@ class Lesson:
 def replayed(start: Start, merges: Sequence[Merge]) -> Learned:
     """Return what merges make of the tokens of the start."""
     tokens = list(start.tokens)
-    for left, right, product, _ in merges:
+    for left, right, product, *_ in merges:
         if product == len(tokens):
             tokens.append(tokens[left] + tokens[right])
     return Learned(start, tokens, list(merges))
@@ -162,7 +169,7 @@ def learn(pieces: PieceCounts, start: Start, goal: Goal, known: Known, on_merges
         if known.keep is not None:
             known.keep(b"%d" % len(within.merges))
     made = len(within.tokens) - len(start.tokens)
-    middle = Start(tuple(within.tokens), (*start.merges, *(merge[:3] for merge in within.merges)))
+    middle = Start(tuple(within.tokens), tuple(within.first(len(within.tokens))))
     across = _learn(pieces, middle, goal, known.merges[len(within.merges) :], _shifted(on_merges, made, total))
     return Learned(start, across.tokens, within.merges + across.merges)
 
@@ -183,16 +190,22 @@ def _learn(pieces: PieceCounts, start: Start, goal: Goal, known: Sequence[Merge]
     vocabulary = None
     if start.merges or start.tokens != BYTE_ORDER:
         vocabulary = Vocabulary.from_tokens(list(enumerate(start.tokens)), list(start.merges))
-    found, _, new = learn_merges(
-        pieces,
-        goal.tokens,
-        min_frequency=goal.min_frequency,
-        max_token_length=goal.max_token_length,
-        tie_break=goal.tie_break,
-        forbidden=goal.forbidden,
-        vocabulary=vocabulary,
-        ignore_merges=start.ignore_merges,
-        known=known,
-        progress=lambda done, total, new, tokens: on_merges(done, total, fresh(new), tokens),
+    options: dict[str, Any] = {
+        "min_frequency": goal.min_frequency,
+        "max_token_length": goal.max_token_length,
+        "tie_break": goal.tie_break,
+        "forbidden": goal.forbidden,
+        "vocabulary": vocabulary,
+        "ignore_merges": start.ignore_merges,
+        "known": known,
+        "progress": lambda done, total, new, tokens: on_merges(done, total, fresh(new), tokens),
+    }
+    new: list[Merge]
+    if goal.choice is None:
+        found, _, new = learn_merges(pieces, goal.tokens, **options)
+        return Learned(start, found, fresh(new))
+    first, window = goal.choice
+    found, new, languages = learn_merges_for_languages(
+        pieces, goal.tokens, global_merges=first, window=window, **options
     )
-    return Learned(start, found, fresh(new))
+    return Learned(start, found, fresh(new), languages=languages)

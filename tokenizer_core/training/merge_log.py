@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tokenizer_core.training import checksummed_file
 from tokenizer_core.training.learning import Known, Learned, Merge, Start
+from tokenizer_core.training.report import LanguageCost
 
 FORMAT = "tokd merges 2"
 
@@ -42,6 +43,7 @@ class MergeLog:
             follow from the plan and the merges.
         scores: of these tokens, if they have any.
         rounds: of a run of Unigram that is not complete, what the kernel goes on from.
+        languages: with parity, what each costs.
         smaller: tokens and scores of smaller vocabularies that are not the beginning of this one.
     """
 
@@ -56,6 +58,7 @@ class MergeLog:
     tokens: list[str] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     smaller: list[tuple[list[str], list[float]]] = field(default_factory=list)
+    languages: list[LanguageCost] = field(default_factory=list)
     rounds: bytes = b""
     _lines: list[bytes] = field(default_factory=list)
     _before: float = 0.0
@@ -74,13 +77,14 @@ class MergeLog:
             merges = [_read(line) for line in lines]
             timeline = [(seconds, made) for seconds, made in header["timeline"]]
             curve = [(made, per_byte) for made, per_byte in header.get("curve", ())]
+            languages = [LanguageCost(*each) for each in header.get("languages", ())]
             rounds = base64.b64decode(header.get("rounds", ""), validate=True)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             # None, or damaged, or not one of this version: the merges are found again.
             return log
         log.merges, log._lines, log.timeline, log.curve, log.rounds = merges, lines, timeline, curve, rounds
         log.alphabet, log.tokens = header.get("alphabet", 0), header.get("tokens", [])
-        log.scores = header.get("scores", [])
+        log.scores, log.languages = header.get("scores", []), languages
         log.smaller = [(tokens, scores) for tokens, scores in header.get("smaller", ())]
         log.corpus, log.longest, log.is_complete = header["corpus"], header["longest"], header["complete"]
         log._before = log.seconds
@@ -103,7 +107,7 @@ class MergeLog:
     def add(self, new: list[Merge], tokens_per_byte: float | None = None) -> None:
         """Add merges, and write the file when it is time to."""
         self.merges += new
-        self._lines += [b"%d %d %d %d" % merge for merge in new]
+        self._lines += [b" ".join(b"%d" % number for number in merge) for merge in new]
         now = time.monotonic()
         sample = (round(self._before + now - self._begun, 3), len(self.merges))
         if not self.timeline or sample[1] > self.timeline[-1][1]:
@@ -155,6 +159,7 @@ class MergeLog:
             "merges": len(self._lines),
             "timeline": self.timeline,
             "curve": self.curve,
+            **({"languages": [astuple(each) for each in self.languages]} if self.languages else {}),
             **(self._kept() if self.tokens else {}),
             **({"rounds": base64.b64encode(self.rounds).decode()} if self.rounds and not self.is_complete else {}),
         }
@@ -164,5 +169,7 @@ class MergeLog:
 
 
 def _read(line: bytes) -> Merge:
-    left, right, product, count = map(int, line.split())
-    return left, right, product, count
+    merge = tuple(map(int, line.split()))
+    if len(merge) not in (4, 5):
+        raise ValueError(f"{len(merge)} numbers are no merge")
+    return merge

@@ -78,7 +78,7 @@ class Plan(ABC):
 
     def rules(self, *, replace_invalid: bool = False, threads: int = 0) -> Rules:
         """Return the rules of counting."""
-        return Rules(*self.cut, replace_invalid, threads)
+        return Rules(*self.cut, replace_invalid, threads, has_languages=self.settings.parity)
 
     @abstractmethod
     def learn(self, pieces: PieceCounts, known: Known, on_merges: OnMerges, threads: int) -> Learned:
@@ -343,7 +343,8 @@ def _is_own_entry(literal: str) -> bool:
 
 
 def _goal(settings: TrainSettings, tokens: int, forbidden: tuple[str, ...]) -> Goal:
-    return Goal(tokens, settings.min_frequency, settings.max_token_length, settings.tie_break, forbidden)
+    limits = settings.min_frequency, settings.max_token_length
+    return Goal(tokens, *limits, settings.tie_break, forbidden, choice=settings.choice)
 
 
 def provenance_of(settings: dict[str, Any], corpus: dict[str, Any], learned: dict[str, int]) -> dict[str, Any]:

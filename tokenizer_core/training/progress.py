@@ -163,9 +163,9 @@ class Newest:
     def __init__(self, tokens: Sequence[bytes]) -> None:
         self._tokens = list(tokens)
 
-    def add(self, merges: Sequence[tuple[int, int, int, int]]) -> tuple[bytes, ...]:
+    def add(self, merges: Sequence[tuple[int, ...]]) -> tuple[bytes, ...]:
         """Take the merges since the last call; return the newest tokens, the newest first."""
-        for left, right, product, _ in merges:
+        for left, right, product, *_ in merges:
             # A merge can also make a token that was there before.
             if product == len(self._tokens):
                 self._tokens.append(self._tokens[left] + self._tokens[right])

@@ -16,6 +16,7 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.arguments import check_flag, check_kind, check_unicode, path_of, place_of, tuple_of
 from tokenizer_core.chat.templates import Template
 from tokenizer_core.corpus.files import Files
+from tokenizer_core.corpus.languages import check_languages
 from tokenizer_core.errors import (
     HashMismatch,
     InvalidArtifact,
@@ -39,9 +40,9 @@ from tokenizer_core.training.families import (
     settings_of,
 )
 from tokenizer_core.training.plans import EXTENDING, MAX_SIZES, LongerVocabulary, Plan
-from tokenizer_core.training.settings import TrainSettings
+from tokenizer_core.training.settings import OPTIONAL, TrainSettings
 
-_OF_FILES = ("format", "field", "column", "on_error")
+_OF_FILES = ("format", "field", "column", "on_error", "language")
 _ACCOMPANYING = ("bos", "eos", "pad", "chat_template")
 """Fields that change no id of a text."""
 
@@ -113,6 +114,10 @@ class Recipe:
                 raise InvalidSettings(f"sizes is at most {MAX_SIZES - 1} sizes beside vocab_size", field="sizes")
             object.__setattr__(self, "sizes", plan.sizes)
             self._check_names()
+        try:
+            check_languages(self.corpus if isinstance(self.corpus, Files) else None, self.settings.parity)
+        except InvalidOption as error:
+            raise _settings_error(error) from None
         if self.extends is not None and not isinstance(self.settings, TrainSettings):
             raise InvalidSettings(_ONLY_BPE, field="extends")
         if self.extends is not None and self.sizes:
@@ -183,6 +188,7 @@ class Recipe:
             merges = self.settings.initial_merges
             listed = [[_entry(left), _entry(right)] for left, right in merges]
             settings |= {"model": "bpe", "style": "byte_level", "initial_merges": listed}
+            settings |= {name: getattr(self.settings, name) for name in OPTIONAL}
         if self.extends is not None:
             settings = {key: settings[key] for key in EXTENDING}
         return {"corpus": _corpus_dict(self.corpus), **settings} | {
@@ -317,7 +323,7 @@ def _sizes(given: object) -> tuple[int, ...]:
 def _corpus(given: object) -> Files | tuple[str, ...]:
     if not isinstance(given, Mapping) or ("paths" in given) == ("texts" in given):
         raise InvalidSettings("corpus is an object with paths, or with texts", field="corpus")
-    known = {"texts"} if "texts" in given else {"paths", *_OF_FILES}
+    known = {"texts"} if "texts" in given else {"paths", "parallel", *_OF_FILES}
     for key in given:
         if key not in known:
             message = f"a corpus has no {str(key)[:80]!r} beside {min(known)}{did_you_mean(str(key), known)}"
@@ -329,21 +335,31 @@ def _corpus(given: object) -> Files | tuple[str, ...]:
     if name == "texts":
         return tuple(items)
     try:
-        for index, item in enumerate(items):
-            if not isinstance(item, str):
-                raise InvalidSettings(f"{shown(item)} is not a path", field=f"corpus.paths[{index}]")
-            # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
-            place_of(item, f"corpus.paths[{index}]")
-        return Files(paths=tuple(items), **{key: given[key] for key in _OF_FILES if key in given})
+        parallel = _paths(given.get("parallel", ()), "parallel")
+        chosen = {key: given[key] for key in _OF_FILES if key in given}
+        return Files(paths=_paths(items, "paths"), parallel=parallel, **chosen)
     except InvalidOption as error:
         raise _settings_error(error) from None
+
+
+def _paths(given: object, name: str) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple):
+        raise InvalidSettings(f"corpus.{name} is a list of strings", field=f"corpus.{name}")
+    for index, item in enumerate(given):
+        if not isinstance(item, str):
+            raise InvalidSettings(f"{shown(item)} is not a path", field=f"corpus.{name}[{index}]")
+        # A name that is not UTF-8 holds lone surrogates, which stand for its bytes.
+        place_of(item, f"corpus.{name}[{index}]")
+    return tuple(given)
 
 
 def _corpus_dict(corpus: Files | tuple[str, ...]) -> dict[str, Any]:
     if isinstance(corpus, tuple):
         return {"texts": list(corpus)}
-    paths = [str(path) for path in corpus.paths]
-    return {"paths": paths, **{key: getattr(corpus, key) for key in _OF_FILES}}
+    paths, parallel = ([str(path) for path in each] for each in (corpus.paths, corpus.parallel))
+    described = {"paths": paths, **{key: getattr(corpus, key) for key in _OF_FILES if key != "language"}}
+    # Only of a corpus that has languages.
+    return described | ({"language": corpus.language, "parallel": parallel} if corpus.language or parallel else {})
 
 
 def training_settings() -> dict[str, Setting]:

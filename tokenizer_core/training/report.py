@@ -111,6 +111,26 @@ class SizeReport:
     hash: str
 
 
+@dataclass(frozen=True, slots=True)
+class LanguageCost:
+    """The cost of one language.
+
+    Attributes:
+        bytes: of its corpus.
+        is_parallel: its tokens are those of parallel texts; otherwise of its corpus.
+        lines: of its parallel texts, if they are known.
+        tokens: of either.
+        without_parity: the same of as many merges of the same corpus without parity.
+    """
+
+    language: str
+    bytes: int
+    is_parallel: bool
+    lines: int
+    tokens: int
+    without_parity: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class TrainingReport(ShortRepr):
     """The counted corpus and the learned merges of a run, in numbers.
@@ -129,6 +149,7 @@ class TrainingReport(ShortRepr):
         seconds: spent on merging, or learning, over all attempts.
         timeline: seconds and merges made.
         curve: merges made, and the tokens a byte of the counted pieces with them.
+        languages: with parity, the costs of each with as many tokens as were learned.
         sizes: the other sizes of the run; all else is told of ``vocab_size``.
         sample: the tokens of some of its lines; ``None`` if there are none, or they cannot be read any more.
     """
@@ -147,6 +168,7 @@ class TrainingReport(ShortRepr):
     seconds: float
     timeline: tuple[tuple[float, int], ...]
     curve: tuple[tuple[int, float], ...] = ()
+    languages: tuple[LanguageCost, ...] = ()
     sizes: tuple[SizeReport, ...] = ()
     sample: SampleReport | None = None
 

@@ -22,6 +22,7 @@ from tokenizer_core.arguments import check_call, check_kind, integer_of, place_o
 from tokenizer_core.artifact import holds
 from tokenizer_core.corpus.bounds import UNBOUNDED, Bounds
 from tokenizer_core.corpus.files import Files, sources
+from tokenizer_core.corpus.languages import check_parallel
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.corpus.segments import Cut, Segments
 from tokenizer_core.engines.engine import Engine
@@ -34,7 +35,8 @@ from tokenizer_core.training.counts import Counts, require_pieces
 from tokenizer_core.training.entry_plan import NewEntries
 from tokenizer_core.training.learning import Learned, Unit
 from tokenizer_core.training.merge_log import MergeLog
-from tokenizer_core.training.plans import Plan, warn_of_huge_pieces, warn_of_rare_pieces
+from tokenizer_core.training.parity_costs import costs, parallel_lines
+from tokenizer_core.training.plans import NewVocabulary, Plan, warn_of_huge_pieces, warn_of_rare_pieces
 from tokenizer_core.training.progress import Progress, Report, Reporter
 from tokenizer_core.training.recipe import Recipe
 from tokenizer_core.training.report import SampleReport, SizeReport, TrainingReport, beginnings, longest_tokens
@@ -156,6 +158,9 @@ class TrainingRun:
         log.add(learned.merges[len(log.merges) :])
         if isinstance(self._plan, NewEntries):
             log.keep(learned)
+        if isinstance(self._plan, NewVocabulary) and self._plan.settings.parity:
+            lines = parallel_lines(self._recipe.corpus, self._bounds, self._left_out)
+            log.languages = costs(self._plan, counts.pieces, learned, lines, reporter)
         log.is_complete = True
         log.write()
         self.__dict__.pop("_finished", None)
@@ -230,6 +235,7 @@ class TrainingRun:
             seconds=log.seconds,
             timeline=tuple(log.timeline),
             curve=tuple(log.curve),
+            languages=tuple(log.languages),
             sizes=tuple(
                 SizeReport(wanted, one.vocab_size, one.hash)
                 for wanted, one in zip(self._recipe.sizes, others, strict=True)
@@ -255,6 +261,7 @@ class TrainingRun:
     def _count_files(self, files: Files) -> Iterator[str]:
         reporter, meter, done = Reporter(self._report), Meter(bounds=self._bounds), 0
         found = reporter.run(partial(sources, files, self._bounds, self._left_out))
+        reporter.run(partial(check_parallel, found, self._bounds))
         total = sum(source.size or 0 for source in found)
         reporter.progress = Progress("counting", 0, total, "bytes")
         reporter.report()
@@ -314,7 +321,8 @@ class TrainingRun:
         paths = [self._counts_directory / name for name in self._names()]
         report = self._report
         reporter = Reporter(report if report is None or shown is None else lambda _: report(shown))
-        add_up = partial(sorted_counts.reduce, paths, max_piece_length, min_count, reporter.check)
+        reduce = partial(sorted_counts.reduce, has_languages=self._rules.has_languages)
+        add_up = partial(reduce, paths, max_piece_length, min_count, reporter.check)
         pieces, dropped = reporter.run(add_up)
         sums = sorted_counts.sums(paths)
         counts = Counts(
@@ -327,6 +335,7 @@ class TrainingRun:
             sums["unpacked"],
             min_count=min_count,
             dropped=dropped,
+            has_languages=self._rules.has_languages,
         )
         require_pieces(counts)
         return counts
@@ -334,8 +343,7 @@ class TrainingRun:
     @cached_property
     def _counted(self) -> Path:
         """The file with the list of count files, named by the corpus and the settings of counting."""
-        corpus = self._recipe.to_dict()["corpus"]
-        covered = [corpus, self._rules.header(), self._rules.replace_invalid]
+        covered = [self._recipe.to_dict()["corpus"], self._rules.header(), self._rules.replace_invalid]
         return self._directory / f"counted-{_key(covered)}.txt"
 
     @property

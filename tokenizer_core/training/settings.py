@@ -31,6 +31,11 @@ MAX_REWRITES = 16
 
 BYTES = 256
 
+_OF_PARITY = ("parity", "global_merges", "parity_window")
+_OF_SUPERWORDS = ("superwords_from", "superwords_pattern")
+OPTIONAL = (*_OF_PARITY, *_OF_SUPERWORDS)
+"""Unless they are used they are not told: manifests are as they were before there were any."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
@@ -88,6 +93,13 @@ class TrainSettings:
     initial_merges: Sequence[tuple[bytes, bytes]] = described(
         (), "pairs of entries that are merged before anything is learned, in this order"
     )
+    parity: bool = described(
+        False, "choose each merge for the language that is compressed worst; the corpus says the languages"
+    )
+    global_merges: int = described(0, "of parity: the first merges, chosen in all languages together (hybrid)", "N")
+    parity_window: int | None = described(
+        None, "of parity: a language waits that was chosen for more than twice its equal share of so many merges", "N"
+    )
     sixteen_bit: bool = described(
         False, "refuse a vocabulary whose ids do not fit into 16 bits, and write `merges.u16` beside it"
     )
@@ -98,6 +110,10 @@ class TrainSettings:
         check_frequency(self.min_frequency)
         check_frequency(self.min_count, "min_count")
         self._check_superwords()
+        check_frequency(self.global_merges, "global_merges")
+        for name in ("global_merges", "parity_window"):
+            if getattr(self, name) and not self.parity:
+                raise InvalidOption(f"{name} is of parity; turn that on, or leave it away", field=name)
         self._check_special_tokens()
         tokens = self._check_initial_merges()
         least = len(tokens) + len(self.special_tokens)
@@ -115,6 +131,11 @@ class TrainSettings:
     def literals(self) -> tuple[str, ...]:
         """The special tokens by id."""
         return tuple(self.special_tokens)
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """The first merges of all languages together and the window of parity, if there is any."""
+        return (self.global_merges, self.parity_window or 0) if self.parity else None
 
     def pipeline(self) -> PipelineConfig:
         """Describe the pipeline, as yet without special tokens."""
@@ -148,7 +169,8 @@ class TrainSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be written as JSON; of the initial merges only how many they are."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        unused = (*(() if self.parity else _OF_PARITY), *(_OF_SUPERWORDS if self.superwords_from is None else ()))
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in unused}
         return values | {
             "normalizer": list(self.normalizer),
             "special_tokens": list(self.special_tokens),
@@ -164,6 +186,9 @@ class TrainSettings:
             return
         if not isinstance(share, float) or not 0 < share < 1:
             raise InvalidOption(f"superwords_from is above 0 and below 1, not {shown(share)}", field="superwords_from")
+        if self.parity:
+            message = "superwords are learned for all languages together; leave superwords_from or parity away"
+            raise InvalidOption(message, field="superwords_from")
         if self.min_count > 1:
             message = "with superwords_from, min_count would leave out whole lines; leave it away"
             raise InvalidOption(message, field="min_count")

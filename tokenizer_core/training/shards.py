@@ -94,7 +94,8 @@ def _shard(group: Sequence[Source], files: Files, rules: Rules, pause: Pause, *,
             pause()
             stamps.append(source.stamp())
             identity = source.identity(pause) if reads else f"{source.name} {stamps[-1]!r}"
-            parts.append([identity, source.format, source.compression, files.field, files.column, files.on_error])
+            part = [identity, source.format, source.compression, files.field, files.column, files.on_error]
+            parts.append([*part, source.language, source.is_parallel, files.language_field])
     return Shard(_key(parts, rules), tuple(group), sum(source.size or 0 for source in group), tuple(stamps), is_large)
 
 

@@ -98,7 +98,12 @@ def merge(paths: Sequence[Path], target: Path, told: dict[str, Any], numbers: Se
 
 
 def reduce(
-    paths: Sequence[Path], max_piece_length: int | None, min_count: int, pause: Callable[[], None]
+    paths: Sequence[Path],
+    max_piece_length: int | None,
+    min_count: int,
+    pause: Callable[[], None],
+    *,
+    has_languages: bool = False,
 ) -> tuple[PieceCounts, tuple[Dropped, ...]]:
     """Add up files into what is learned from, and say what ``min_count`` leaves out of each script.
 
@@ -110,7 +115,7 @@ def reduce(
     Raises:
         InvalidCorpus: a file is damaged.
     """
-    reduced = Reduced(max_piece_length, min_count)
+    reduced = Reduced(max_piece_length, min_count, has_languages)
     with _opened(paths) as files:
         for number in range(COUNT_SECTIONS):
             pause()
@@ -122,7 +127,7 @@ def reduce(
 
 def bounded(counts: Counts, min_count: int) -> Counts:
     """Leave out the pieces of counts in memory that occur less often."""
-    reduced = Reduced(None, min_count)
+    reduced = Reduced(None, min_count, counts.has_languages)
     for number, section in enumerate(counts.pieces.sections()):
         reduced.add(number, [section])
     dropped = tuple(Dropped(*each) for each in reduced.dropped)

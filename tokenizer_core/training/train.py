@@ -60,6 +60,9 @@ class Options(TypedDict, total=False):
     min_count: int
     id_layout: IdLayout
     initial_merges: Sequence[tuple[bytes, bytes]]
+    parity: bool
+    global_merges: int
+    parity_window: int | None
     sixteen_bit: bool
 
 
@@ -77,7 +80,8 @@ def train(
 
     Args:
         model: byte-level BPE, ``wordpiece``, ``unigram``, ``word`` or ``character``.
-        corpus: a path, glob pattern or URL; ``Files``; paths as ``Path`` objects; strings; or ``Counts``.
+        corpus: a path, glob pattern or URL; ``Files``; paths as ``Path`` objects; strings, with ``parity`` in a mapping
+            by language; or ``Counts``.
         replace_invalid: replace invalid UTF-8 by U+FFFD instead of failing.
         threads: for counting and for Unigram; 0 means one a core. It changes no token.
         progress: called about ten times a second; what it raises, such as ``Cancelled``, ends the run.
@@ -201,6 +205,7 @@ def _counted(
         ("special_tokens", corpus.special_tokens, rules.special_tokens),
         ("max_piece_length", corpus.max_piece_length, plan.settings.max_piece_length),
         ("min_count", corpus.min_count, plan.settings.min_count),
+        ("parity", corpus.has_languages, plan.settings.parity),
     ):
         if given != wanted:
             raise InvalidOption(f"the counts were made with another {field}; count again, or ask for that", field=field)

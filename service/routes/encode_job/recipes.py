@@ -63,6 +63,10 @@ class EncodingRecipes:
         if corpus.get("format") == "counts":
             detail = "counts of pieces have no documents; send text, jsonl or parquet"
             raise ServiceError("invalid_option", detail, "format" if form else "corpus.format")
+        for field in ("language", "parallel"):
+            if field in corpus:
+                place = field if form else f"corpus.{field}"
+                raise ServiceError("invalid_option", f"{field} is for training with parity; leave it away", place)
         options = settings.model_dump()
         layout = options.pop("format")
         try:

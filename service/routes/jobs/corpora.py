@@ -42,11 +42,21 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     if len(given) > 1:
         raise ServiceError("invalid_option", f"a corpus has {' and '.join(given)}; send one of them", "corpus")
     (kind,) = given
-    entries = getattr(corpus, kind)
-    if not entries:
+    if not getattr(corpus, kind):
         raise ServiceError("invalid_value", f"there are no {kind}", f"corpus.{kind}")
     if kind == "texts":
+        for name in ("language", "parallel"):
+            if getattr(corpus, name) is not None:
+                raise ServiceError("invalid_option", f"texts have no {name}; name files or urls", f"corpus.{name}")
         return
+    _check_places(corpus, kind, settings)
+    if corpus.parallel is not None:
+        _check_places(corpus, "parallel", settings)
+
+
+def _check_places(corpus: CorpusRequest, kind: str, settings: Settings) -> None:
+    """Check the files or URLs of a field."""
+    entries = getattr(corpus, kind)
     # Before any of them is looked at, which takes far longer than to read them.
     if sum(len(entry.encode()) for entry in entries) > MAX_RECIPE_BYTES:
         detail = f"the {kind} take more than {MAX_RECIPE_BYTES} bytes; name fewer, or directories and patterns"
@@ -55,22 +65,23 @@ def check(corpus: CorpusRequest, settings: Settings) -> None:
     local = partial(bounds.local, real=bounds.real_roots()) if bounds.roots else None
     for index, entry in enumerate(entries):
         path = f"corpus.{kind}[{index}]"
-        if kind == "files":
+        if kind == "files" or (kind == "parallel" and "://" not in entry):
             _check_file(entry, path, local)
             # A directory may be called so; of a name that is too long Path.is_file raises.
-            if os.path.isfile(entry):  # noqa: PTH113
+            if kind == "files" and os.path.isfile(entry):  # noqa: PTH113
                 require_readable(entry, corpus.format, path)
         else:
             _check_url(entry, path, settings.corpus_schemes)
             found = urlsplit(entry)
-            if found.scheme in ("http", "https"):
+            if kind == "urls" and found.scheme in ("http", "https"):
                 require_readable(found.path, corpus.format, path)
 
 
 def described(corpus: CorpusRequest) -> dict[str, Any]:
     """Describe files or URLs as a recipe does."""
     paths = corpus.urls if corpus.files is None else corpus.files
-    return {"paths": paths, **corpus.model_dump(include={"format", "field", "column", "on_error"})}
+    described = {"paths": paths, **corpus.model_dump(include={"format", "field", "column", "on_error"})}
+    return described | corpus.model_dump(include={"language", "parallel"}, exclude_none=True)
 
 
 def store(texts: Iterable[str], path: Path, max_bytes: int) -> str:

@@ -50,6 +50,7 @@ def request_body(model: type[RequestBody], settings: type[BaseModel], **words: s
                         "format": _TEXT | {"description": "What the files are, whatever they are called."},
                         "field": _TEXT | {"description": "Of a line of JSON, where its text is."},
                         "on_error": _TEXT | {"description": "`skip` leaves out lines and rows that cannot be read."},
+                        "language": _TEXT | {"description": "With `parity`, where the language of a document is."},
                         "column": _TEXT | {"description": "Of a Parquet file, where its texts are."},
                     },
                 }

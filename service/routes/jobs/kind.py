@@ -17,7 +17,7 @@ MAX_RECIPE_BYTES = 1 << 20
 """A recipe is kept with its job and shown with it."""
 
 
-OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error")
+OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error", "corpus.language")
 """Fields that are parts of their own in a form, under their last names."""
 
 

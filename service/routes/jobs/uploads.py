@@ -25,7 +25,7 @@ from service.routes.jobs.access import JobAccess
 from service.routes.jobs.kind import Recipes
 from service.settings import Settings
 
-_OPTIONS = ("format", "field", "column", "on_error")
+_OPTIONS = ("format", "field", "column", "on_error", "language")
 FIELDS = ("name", *_OPTIONS)
 """Small parts of all kinds of jobs, each at most once; ``corpus`` is a file, and may come again."""
 

@@ -212,8 +212,8 @@ def test_what_is_told_of_merging_never_goes_back(tmp_path: Path, monkeypatch: py
     run.count()
     told.clear()
 
-    def reduce_and_tell(paths: Any, longest: Any, least: Any, pause: Any) -> Any:
-        reduced = sorted_counts.reduce(paths, longest, least, pause)
+    def reduce_and_tell(paths: Any, longest: Any, least: Any, pause: Any, **options: Any) -> Any:
+        reduced = sorted_counts.reduce(paths, longest, least, pause, **options)
         pause.__self__.report()
         return reduced
 
@@ -284,6 +284,9 @@ def test_a_recipe_is_the_same_after_json(tmp_path: Path) -> None:
         "initial_merges": [["Ġ", "t"], ["Ġt", "h"]],
         "sixteen_bit": True,
         "min_count": 1,
+        "parity": False,
+        "global_merges": 0,
+        "parity_window": None,
         "style": "byte_level",
         "sizes": [400],
         "extends": None,

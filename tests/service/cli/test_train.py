@@ -113,7 +113,7 @@ def test_initial_merges_come_first(folder, capsysbinary):
 
 
 def test_every_setting_of_a_recipe_has_its_flag(folder):
-    recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"]}}).to_dict()
+    recipe = Recipe.from_dict({"corpus": {"paths": ["corpus"], "language": "file"}, "parity": True}).to_dict()
     settings = {f"corpus.{key}" for key in recipe.pop("corpus")} | set(recipe) | set(ALL_FIELDS)
     assert {flag.field for flag in FLAGS_OF_SETTINGS} == settings - {
         "corpus.paths",

@@ -14,6 +14,6 @@ words, ``m`` of merges, ``p`` of distinct pairs. All rungs make the same merges.
 7. ``multiset_heap``            a heap in which counts move, instead of one with stale entries
 8. ``whole_text``               no heap at all: pairs in buckets by count, O(n) for a whole text without a pretokenizer
 
-Beside the ladder stand the definitions of other models: ``word_piece``, by count and by likelihood, ``unigram``, and
-``superwords``, whose merges join words.
+Beside the ladder stand the definitions of other models: ``word_piece``, by count and by likelihood, ``unigram``,
+``superwords``, whose merges join words, and ``parity``, which chooses each merge for one language.
 """

@@ -14,6 +14,7 @@ use crate::pretokenize::Pretokenizer;
 use crate::train::counter::Counter;
 use crate::train::counts::Counts;
 use crate::train::cut::{CutPlaces, places};
+use crate::train::label::{bare, is_measured};
 use crate::train::reduced::{Dropped, Reduced};
 use crate::train::sections;
 use crate::train::skipped::OnError;
@@ -47,19 +48,21 @@ fn finished() -> Error {
 #[pymethods]
 impl PyCounter {
     #[new]
-    #[pyo3(signature = (config, special_tokens=Vec::new(), replace_invalid=false, threads=0))]
+    #[pyo3(signature = (config, special_tokens=Vec::new(), replace_invalid=false, threads=0, has_languages=false))]
     fn new(
         py: Python<'_>,
         config: &str,
         special_tokens: Vec<String>,
         replace_invalid: bool,
         #[pyo3(from_py_with = super::arguments::threads)] threads: usize,
+        has_languages: bool,
     ) -> PyResult<Self> {
         let invalid_utf8 = if replace_invalid { InvalidUtf8::Replace } else { InvalidUtf8::Refuse };
         let level = super::arguments::level(py)?;
         let build = || {
             let config = Config::from_json(config)?;
-            Ok((Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?, places(&config)))
+            let counter = Counter::on_level(&config, &special_tokens, invalid_utf8, threads, level)?;
+            Ok((if has_languages { counter.with_labels() } else { counter }, places(&config)))
         };
         let (counter, cut_places) = run(py, usize::MAX, build).raise(py)?;
         Ok(Self { cut_places, shared: Arc::clone(counter.shared()), counter: Mutex::new(Some(counter)) })
@@ -71,6 +74,11 @@ impl PyCounter {
             counter.begin_source(source, bytes, lines);
             Ok(())
         })
+    }
+
+    #[pyo3(signature = (name, is_measured=false))]
+    fn begin_language(&self, py: Python<'_>, name: &str, is_measured: bool) -> PyResult<()> {
+        self.with(py, |counter| counter.begin_language(name, is_measured))
     }
 
     fn feed(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
@@ -94,11 +102,11 @@ impl PyCounter {
         })
     }
 
-    #[pyo3(signature = (data, field, skip_invalid=false))]
-    fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str, skip_invalid: bool) -> PyResult<()> {
+    #[pyo3(signature = (data, field, skip_invalid=false, language=""))]
+    fn feed_lines(&self, py: Python<'_>, data: &[u8], field: &str, skip_invalid: bool, language: &str) -> PyResult<()> {
         let on_error = if skip_invalid { OnError::Skip } else { OnError::Stop };
         self.with(py, |counter| {
-            counter.feed_lines(data, field, on_error);
+            counter.feed_lines(data, field, language, on_error);
             Ok(())
         })
     }
@@ -150,7 +158,9 @@ impl PyCounter {
             };
             let mut counts = counter.finish()?;
             let limit = max_piece_length.unwrap_or(usize::MAX);
-            let left_out = counts.retain(|piece, _| piece.len() <= limit);
+            let has_labels = counts.has_labels;
+            let left_out =
+                counts.retain(|piece, _| has_labels && is_measured(piece) || bare(piece, has_labels).len() <= limit);
             Ok(PyPieceCounts { counts: Arc::new(counts), left_out })
         };
         run(py, usize::MAX, finish).raise(py)
@@ -259,9 +269,9 @@ type OfScript = (&'static str, (u64, u64, u128), (u64, u64, u128));
 #[pymethods]
 impl PyReduced {
     #[new]
-    #[pyo3(signature = (max_piece_length=None, min_count=1))]
-    fn new(max_piece_length: Option<usize>, min_count: u64) -> Self {
-        Self(Mutex::new(Reduced::new(max_piece_length.unwrap_or(usize::MAX), min_count)))
+    #[pyo3(signature = (max_piece_length=None, min_count=1, has_languages=false))]
+    fn new(max_piece_length: Option<usize>, min_count: u64, has_languages: bool) -> Self {
+        Self(Mutex::new(Reduced::new(max_piece_length.unwrap_or(usize::MAX), min_count, has_languages)))
     }
 
     fn add(&self, py: Python<'_>, number: usize, sections: Vec<PyBackedBytes>) -> PyResult<()> {
@@ -279,7 +289,7 @@ impl PyReduced {
 
     fn finish(&self, py: Python<'_>) -> PyResult<PyPieceCounts> {
         let finish = || {
-            let empty = Reduced::new(usize::MAX, 1);
+            let empty = Reduced::new(usize::MAX, 1, false);
             let reduced = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), empty);
             let left_out = reduced.too_long as usize;
             Ok(PyPieceCounts { counts: Arc::new(reduced.finish()), left_out })

@@ -90,6 +90,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(block_hashes::prefix_hash, module)?)?;
     module.add_function(wrap_pyfunction!(packing::best_fit, module)?)?;
     module.add_function(wrap_pyfunction!(train::learn_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(train::learn_merges_for_languages, module)?)?;
     module.add_function(wrap_pyfunction!(counting::merge_sections, module)?)?;
     module.add_function(wrap_pyfunction!(unigram::learn_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(array::numbers_json, module)?)?;

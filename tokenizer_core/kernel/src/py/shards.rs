@@ -65,7 +65,7 @@ impl PyDocumentEncoder {
         first_line: u64,
         first_byte: u64,
     ) -> PyResult<EncodedShard<'py>> {
-        let lines = Lines { bytes: data, first_line, first_byte, field };
+        let lines = Lines { bytes: data, first_line, first_byte, field, language: "" };
         let encoded = run(py, usize::MAX, || self.0.encode_lines(lines));
         given(py, encoded)
     }

@@ -47,7 +47,9 @@ impl DocumentEncoder {
     /// `id_out_of_range`.
     pub fn encode_lines(&self, lines: Lines<'_>) -> Result<(Documents, Skipped)> {
         self.encode(lines.bytes.len(), |run| {
-            each_document(lines, InvalidUtf8::Refuse, |line, text| run.take(line, text.as_deref()))
+            each_document(lines, InvalidUtf8::Refuse, |line, document| {
+                run.take(line, document.as_ref().map(|document| &*document.text))
+            })
         })
     }
 

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use super::counts::{Counts, each_line};
 use super::cut::places;
+use super::label::{label, labelled};
 use super::skipped::OnError;
 use super::stream::{InvalidUtf8, Stream};
 use super::table::PieceTable;
@@ -33,6 +34,8 @@ pub struct Counter {
     threads: Vec<JoinHandle<WorkerCounts>>,
     next_task: u64,
     source: usize,
+    label: Arc<str>,
+    has_labels: bool,
     lines: LineTally,
     /// Counts read from a counts file.
     given: PieceTable,
@@ -47,6 +50,7 @@ struct LineTally {
     /// The length of the whole lines of `waiting`.
     whole: usize,
     field: Arc<str>,
+    language: Arc<str>,
     on_error: OnError,
     /// Lines and bytes sent to the threads so far.
     lines: u64,
@@ -85,10 +89,31 @@ impl Counter {
             threads,
             next_task: 0,
             source: 0,
+            label: Arc::from(""),
+            has_labels: false,
             lines: LineTally::default(),
             given: PieceTable::default(),
             documents: 0,
         })
+    }
+
+    /// Count the pieces of each language apart: with the label of the language.
+    pub fn with_labels(self) -> Self {
+        Self { has_labels: true, ..self }
+    }
+
+    /// Say of which language the documents are that come next, unless their lines say it, and whether they are measured
+    /// and not learned from.
+    ///
+    /// # Errors
+    /// `invalid_corpus` for a name that no language can have.
+    pub fn begin_language(&mut self, name: &str, is_measured: bool) -> Result<()> {
+        let label = label(name, is_measured).map_err(|error| error.in_row(self.source))?;
+        if *self.label != *label {
+            self.send_texts(true);
+            self.label = Arc::from(label);
+        }
+        Ok(())
     }
 
     /// The state that the threads share, for watching and cancelling them.
@@ -127,9 +152,13 @@ impl Counter {
         Ok(())
     }
 
-    /// Take the next bytes of a file with one JSON object a line, whose string `field` is a document.
-    pub fn feed_lines(&mut self, bytes: &[u8], field: &str, on_error: OnError) {
+    /// Take the next bytes of a file with one JSON object a line, whose string `field` is a document, and `language`,
+    /// if it is not empty, the language of that.
+    pub fn feed_lines(&mut self, bytes: &[u8], field: &str, language: &str, on_error: OnError) {
         self.lines.on_error = on_error;
+        if *self.lines.language != *language {
+            self.lines.language = Arc::from(language);
+        }
         if *self.lines.field != *field {
             self.lines.field = Arc::from(field);
         }
@@ -164,8 +193,16 @@ impl Counter {
     pub fn add_counts(&mut self, lines: &[u8], first_line: u64) -> Result<()> {
         self.given.check_room(memchr::memchr_iter(b'\n', lines).count() + 1)?;
         let held = self.given.memory();
-        each_line(lines, first_line, |piece, count| self.given.add(piece.as_bytes(), count))
-            .map_err(|error| error.in_row(self.source))?;
+        let mut has_all_labels = true;
+        each_line(lines, first_line, |piece, count| {
+            has_all_labels &= labelled(piece.as_bytes()).is_some();
+            self.given.add(piece.as_bytes(), count);
+        })
+        .map_err(|error| error.in_row(self.source))?;
+        if self.has_labels && !has_all_labels {
+            let message = "these are counts of pieces without their language; count again with languages";
+            return Err(Error::new(Code::InvalidCorpus, message).in_row(self.source));
+        }
         self.shared.hold(self.given.memory() - held);
         Ok(())
     }
@@ -218,6 +255,7 @@ impl Counter {
             None => {
                 let mut counts = Counts::new(total.table, total.documents, total.bytes);
                 counts.skipped = total.skipped;
+                counts.has_labels = self.has_labels;
                 Ok(counts)
             }
         }
@@ -233,12 +271,13 @@ impl Counter {
         let (first_line, first_byte) = (self.lines.lines + 1, self.lines.bytes);
         self.lines.lines += memchr::memchr_iter(b'\n', &lines).count() as u64;
         self.lines.bytes += lines.len() as u64;
-        let field = Arc::clone(&self.lines.field);
-        self.send(TaskKind::Lines { lines, first_line, first_byte, field, on_error: self.lines.on_error });
+        let (field, language) = (Arc::clone(&self.lines.field), Arc::clone(&self.lines.language));
+        let on_error = self.lines.on_error;
+        self.send(TaskKind::Lines { lines, first_line, first_byte, field, language, on_error });
     }
 
     fn send(&mut self, work: TaskKind) {
-        let task = Task { number: self.next_task, source: self.source, work };
+        let task = Task { number: self.next_task, source: self.source, label: Arc::clone(&self.label), work };
         self.next_task += 1;
         if let Some(tasks) = &self.tasks {
             // It fails only when every thread has died, which `finish` reports.

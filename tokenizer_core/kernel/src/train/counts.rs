@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::label::{bare, is_measured};
 use super::skipped::Skipped;
 use super::table::PieceTable;
 use crate::error::{Code, Error, Result};
@@ -27,6 +28,8 @@ pub struct Counts {
     pub bytes: u64,
     /// Lines left out.
     pub skipped: Skipped,
+    /// Every piece has the label of its language before it; lengths are without that.
+    pub has_labels: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +47,7 @@ impl Counts {
             .map(|(start, length, count)| CountedPiece { start, count, length })
             .filter(|piece| piece.count > 0)
             .collect();
-        let mut counts = Self { arena, pieces, documents, bytes, skipped: Skipped::default() };
+        let mut counts = Self { arena, pieces, documents, bytes, ..Self::default() };
         counts.sort();
         counts
     }
@@ -83,9 +86,10 @@ impl Counts {
         self.distinct_bytes() + (self.len() * size_of::<CountedPiece>()) as u64
     }
 
-    /// Bytes of all pieces, each as often as it occurs.
+    /// Bytes of all pieces to learn from, each as often as it occurs.
     pub fn counted_bytes(&self) -> u128 {
-        self.pieces.iter().map(|piece| u128::from(piece.length) * u128::from(piece.count)).sum()
+        let learned = self.iter().filter(|(piece, _)| !(self.has_labels && is_measured(piece)));
+        learned.map(|(piece, count)| bare(piece, self.has_labels).len() as u128 * u128::from(count)).sum()
     }
 
     /// Pieces counted, each as often as it occurs.
@@ -105,8 +109,9 @@ impl Counts {
 
     /// The longest piece; the most frequent of several.
     pub fn longest(&self) -> Option<&[u8]> {
-        let longest = self.pieces.iter().map(|piece| piece.length).max()?;
-        self.pieces.iter().find(|piece| piece.length == longest).map(|piece| slice(&self.arena, piece))
+        let pieces = || self.iter().map(|(piece, _)| bare(piece, self.has_labels));
+        let longest = pieces().map(<[u8]>::len).max()?;
+        pieces().find(|piece| piece.len() == longest)
     }
 
     /// Remove the pieces that `keep` refuses, and return how many they were.

@@ -9,6 +9,7 @@ use std::str;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::label::label;
 use super::stream::{InvalidUtf8, refused};
 use crate::error::{Code, Error, Result};
 use crate::formats::json::JsonText;
@@ -32,17 +33,28 @@ pub struct Lines<'l> {
     pub first_byte: u64,
     /// The field whose string is a document.
     pub field: &'l str,
+    /// The field whose string is the language of the document; empty where that is not asked for.
+    pub language: &'l str,
 }
 
-/// Call `take` with the number of every line that is not blank, and its text or what is wrong with it: `invalid_corpus`
-/// at `line n`, or `invalid_utf8` at the byte of the file.
+/// A document of a line.
+#[derive(Debug)]
+pub struct Document<'l> {
+    /// Its text.
+    pub text: Cow<'l, str>,
+    /// The label of its language, if the language is asked for.
+    pub label: Option<String>,
+}
+
+/// Call `take` with the number of every line that is not blank, and its document or what is wrong with it:
+/// `invalid_corpus` at `line n`, or `invalid_utf8` at the byte of the file.
 ///
 /// # Errors
 /// The error of `take`.
 pub fn each_document(
     lines: Lines<'_>,
     invalid_utf8: InvalidUtf8,
-    mut take: impl FnMut(u64, Result<Cow<'_, str>>) -> Result<()>,
+    mut take: impl FnMut(u64, Result<Document<'_>>) -> Result<()>,
 ) -> Result<()> {
     let begins_file = lines.first_byte == 0;
     let without_mark = lines.bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).filter(|_| begins_file);
@@ -51,7 +63,7 @@ pub fn each_document(
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(lines.first_line..) {
         if !line.iter().all(u8::is_ascii_whitespace) {
             match utf8(line, start, invalid_utf8) {
-                Ok(line) => take(number, text_of(&line, number, lines.field, invalid_utf8))?,
+                Ok(line) => take(number, document_of(&line, number, lines, invalid_utf8))?,
                 Err(error) => take(number, Err(error))?,
             }
         }
@@ -70,6 +82,19 @@ fn utf8(line: &[u8], start: u64, rule: InvalidUtf8) -> Result<Cow<'_, str>> {
         (Err(_), InvalidUtf8::Replace) => Ok(String::from_utf8_lossy(line)),
         (Err(error), InvalidUtf8::Refuse) => Err(refused(start + error.valid_up_to() as u64)),
     }
+}
+
+fn document_of<'l>(line: &'l str, number: u64, lines: Lines<'_>, rule: InvalidUtf8) -> Result<Document<'l>> {
+    let text = text_of(line, number, lines.field, rule)?;
+    if lines.language.is_empty() {
+        return Ok(Document { text, label: None });
+    }
+    let refused = |error: Error| {
+        let message = format!("line {number}: {}", error.message);
+        Error::new(error.code, message).at_field(format!("line {number}"))
+    };
+    let label = label(&text_of(line, number, lines.language, rule)?, false).map_err(refused)?;
+    Ok(Document { text, label: Some(label) })
 }
 
 fn text_of<'l>(line: &'l str, number: u64, field: &str, rule: InvalidUtf8) -> Result<Cow<'l, str>> {

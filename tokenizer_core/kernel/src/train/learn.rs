@@ -3,12 +3,15 @@
 use super::Learned;
 use super::alphabet::{self, Characters};
 use super::counts::Counts;
+use super::languages::{Language, Languages};
 use super::likelihood::Likelihood;
 use super::merge_loop::{Goal, Learner, Score};
+use super::parity::{Choice, Parity};
 use super::progress::Reporter;
 use super::replay::replay;
 use super::symbols::TrainedTokens;
 use super::word_pieces::{self, WordPieces};
+use super::words::Words;
 use crate::error::{Code, Error, Result};
 use crate::vocabulary::Vocabulary;
 
@@ -48,24 +51,7 @@ pub fn learn(
     known: &[Learned],
     reporter: &mut Reporter<'_>,
 ) -> Result<Outcome> {
-    // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes near; a
-    // file of counts can say anything.
-    if counts.counted_bytes() > u128::from(u64::MAX) {
-        let message = "the counts are those of more than 2 ** 64 bytes of text; divide them all by one number";
-        return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
-    }
-    let (mut symbols, mut words) = match alphabet {
-        Alphabet::Bytes => alphabet::bytes(counts)?,
-        Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
-        Alphabet::Characters(options) => alphabet::characters(counts, options, &goal.forbidden)?,
-        Alphabet::WordPieces(options) => word_pieces::alphabet(counts, options)?,
-    };
-    let alphabet = symbols.len();
-    if goal.tokens < alphabet {
-        let message = format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
-        return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
-    }
-    let known = replay(&mut words, &mut symbols, known, goal.tokens, reporter)?;
+    let Beginning { words, symbols, alphabet, known } = Beginning::of(counts, alphabet, &goal, known, reporter)?;
     let (symbols, merges) = match (goal.score, words.are_few()) {
         (Score::Count, true) => Learner::<u32>::new(words, symbols, goal, known).run(reporter)?,
         (Score::Count, false) => Learner::<u64>::new(words, symbols, goal, known).run(reporter)?,
@@ -73,4 +59,67 @@ pub fn learn(
         (Score::Likelihood, false) => Likelihood::<u64>::new(words, symbols, goal, known).run(reporter)?,
     };
     Ok(Outcome { symbols, alphabet, merges })
+}
+
+/// Learn merges of bytes for the languages of labelled pieces, as [`learn`] does; return also each language with the
+/// tokens of what it is measured on.
+///
+/// # Errors
+/// As [`learn`], and `invalid_corpus` as [`Languages::of`].
+pub fn learn_for_languages(
+    counts: &Counts,
+    alphabet: &Alphabet<'_>,
+    goal: Goal,
+    choice: Choice,
+    known: &[Learned],
+    reporter: &mut Reporter<'_>,
+) -> Result<(Outcome, Vec<(Language, u64)>)> {
+    let Languages { languages, counts, stretches } = Languages::of(counts)?;
+    let Beginning { words, symbols, alphabet, known } = Beginning::of(&counts, alphabet, &goal, known, reporter)?;
+    let of = (languages.clone(), stretches);
+    let (symbols, merges, measured) = match words.are_few() {
+        true => Parity::<u32>::new(words, symbols, goal, choice, of, known).run(reporter)?,
+        false => Parity::<u64>::new(words, symbols, goal, choice, of, known).run(reporter)?,
+    };
+    Ok((Outcome { symbols, alphabet, merges }, languages.into_iter().zip(measured).collect()))
+}
+
+/// What a run begins with.
+struct Beginning {
+    words: Words,
+    symbols: TrainedTokens,
+    alphabet: usize,
+    /// The merges that are made.
+    known: Vec<Learned>,
+}
+
+impl Beginning {
+    fn of(
+        counts: &Counts,
+        alphabet: &Alphabet<'_>,
+        goal: &Goal,
+        known: &[Learned],
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Self> {
+        // No pair occurs more often than there are bytes, so no sum below can leave 64 bits. Real text never comes
+        // near; a file of counts can say anything.
+        if counts.counted_bytes() > u128::from(u64::MAX) {
+            let message = "the counts are those of more than 2 ** 64 bytes of text; divide them all by one number";
+            return Err(Error::new(Code::CorpusTooLarge, message).at_field("corpus"));
+        }
+        let (mut symbols, mut words) = match alphabet {
+            Alphabet::Bytes => alphabet::bytes(counts)?,
+            Alphabet::Tokens(vocabulary, ignore_merges) => alphabet::tokens(counts, vocabulary, *ignore_merges)?,
+            Alphabet::Characters(options) => alphabet::characters(counts, options, &goal.forbidden)?,
+            Alphabet::WordPieces(options) => word_pieces::alphabet(counts, options)?,
+        };
+        let alphabet = symbols.len();
+        if goal.tokens < alphabet {
+            let message =
+                format!("the alphabet alone has {alphabet} symbols and only {} tokens are wanted", goal.tokens);
+            return Err(Error::new(Code::InvalidOption, message).at_field("vocab_size"));
+        }
+        let known = replay(&mut words, &mut symbols, known, goal.tokens, reporter)?;
+        Ok(Self { words, symbols, alphabet, known })
+    }
 }

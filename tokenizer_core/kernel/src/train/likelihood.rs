@@ -127,7 +127,7 @@ impl<P: Position> Likelihood<P> {
         let product = self.symbols.push(&self.symbols.product(left, right), lengths.0 + lengths.1)?;
         self.counts.push(0);
         self.pairs_of.push(Vec::new());
-        self.learned.push(Learned { left, right, product, count });
+        self.learned.push(Learned { left, right, product, count, language: 0 });
         for position in std::mem::take(&mut self.pairs[slot as usize].places) {
             let position = position.at();
             // In `aaa` the second pair is gone when the first has been merged.

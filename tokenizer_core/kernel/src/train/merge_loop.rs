@@ -16,7 +16,7 @@ use crate::error::Result;
 
 /// Only pairs down to the highest count divided by this are kept. A pair never becomes more frequent, so the rarer ones
 /// are not needed until counts have come down to theirs; then all pairs are counted again.
-const DEPTH: u64 = 256;
+pub(super) const DEPTH: u64 = 256;
 
 /// The measure by which one pair is better than another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Goal {
 }
 
 /// Called with the tokens of the vocabulary, the merges so far, and the tokens of all words.
-type Tick<'a> = dyn FnMut(usize, &[Learned], u64) -> Result<()> + 'a;
+pub(super) type Tick<'a> = dyn FnMut(usize, &[Learned], u64) -> Result<()> + 'a;
 
 /// A run.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl<P: Position> Learner<P> {
             Some(product) => product,
             None => self.symbols.push(&bytes, lengths.0 + lengths.1)?,
         };
-        let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count };
+        let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count, language: 0 };
         // A product that is known may make a pair again that was merged before; the pair keeps its first rank.
         if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == pair.ids()) {
             self.learned.push(learned);

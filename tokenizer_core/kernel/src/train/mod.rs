@@ -10,7 +10,8 @@
 //! `pairs` the places of every pair, `queue` the pairs by count with `tie_break` among equals; `merge_loop`
 //! makes the merges, with the `new_pairs` of each, and reports its `progress`; `learn` does all of this, after a
 //! `replay` of what an earlier attempt has learned. For WordPiece,
-//! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs.
+//! `word_pieces` is the alphabet, and `likelihood` another order of merges, with its own `ranking` of pairs; for
+//! parity-aware BPE, `languages` tell the pieces of each language by their `label`, and `parity` is the order.
 //!
 //! `unigram` learns pieces without merges.
 
@@ -20,11 +21,14 @@ pub mod counter;
 pub mod counts;
 pub mod cut;
 pub mod jsonl;
+pub mod label;
+pub mod languages;
 pub mod learn;
 pub mod likelihood;
 pub mod merge_loop;
 pub mod new_pairs;
 pub mod pairs;
+pub mod parity;
 pub mod progress;
 pub mod queue;
 pub mod ranking;
@@ -56,4 +60,6 @@ pub struct Learned {
     pub product: u32,
     /// The count of the pair.
     pub count: u64,
+    /// Of parity-aware BPE, the number of the language that it was made for, from 1 on; 0 if for all together.
+    pub language: u32,
 }

@@ -69,6 +69,17 @@ impl<P: Position> NewPairs<P> {
         self.places.push((pair, P::of(position)));
     }
 
+    /// The number of pairs that were gathered.
+    pub fn gathered(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Call `each` with every place of a new pair, and with the index of the pair: its number among the calls of
+    /// `worth` in [`NewPairs::keep`].
+    pub fn each_place(&self, mut each: impl FnMut(usize, usize)) {
+        self.places.iter().for_each(|(pair, position)| each(*pair as usize, position.at()));
+    }
+
     /// Move the pairs for which `worth` is true to `pairs`, and call `kept` with the slot of each.
     pub fn keep(
         &mut self,

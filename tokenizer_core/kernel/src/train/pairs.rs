@@ -80,6 +80,19 @@ impl<P: Position> Pairs<P> {
 
     /// Count a pair again if merges have been made since, and drop the places that are gone.
     pub fn recount(&mut self, slot: u32, words: &Words, left_length: u32, step: u32) -> u64 {
+        self.recount_each(slot, words, left_length, step, |_, _| ())
+    }
+
+    /// As [`Pairs::recount`]; if the pair is counted again, call `each` with its places, which rise, and their weights.
+    #[inline]
+    pub fn recount_each(
+        &mut self,
+        slot: u32,
+        words: &Words,
+        left_length: u32,
+        step: u32,
+        mut each: impl FnMut(usize, u64),
+    ) -> u64 {
         let pair = &mut self.slots[slot as usize];
         if pair.counted_at == step {
             return pair.count;
@@ -94,19 +107,36 @@ impl<P: Position> Pairs<P> {
             if words.stands(position.at(), pair.left, pair.right, left_length) {
                 places[kept] = position;
                 kept += 1;
-                count += words.weight(position.at());
+                let weight = words.weight(position.at());
+                count += weight;
+                each(position.at(), weight);
             }
         }
         self.garbage += places.len() - kept;
-        *pair = Pair { count, places: kept, counted_at: step, ..*pair };
+        // Without a place it has no start either, which compaction would not move.
+        let start = if kept == 0 { 0 } else { pair.start };
+        *pair = Pair { count, start, places: kept, counted_at: step, ..*pair };
         count
+    }
+
+    /// Tell whether the count of a pair is that after `step` merges.
+    pub fn is_counted(&self, slot: u32, step: u32) -> bool {
+        self.get(slot).counted_at == step
     }
 
     /// Remove a pair and return its places.
     pub fn take(&mut self, slot: u32) -> Vec<P> {
-        let pair = self.slots[slot as usize];
-        let places = self.places[pair.start..pair.start + pair.places].to_vec();
+        let places = self.empty(slot);
         self.remove(slot);
+        places
+    }
+
+    /// Return the places of a pair, which keeps its slot without any.
+    pub fn empty(&mut self, slot: u32) -> Vec<P> {
+        let pair = &mut self.slots[slot as usize];
+        let places = self.places[pair.start..pair.start + pair.places].to_vec();
+        self.garbage += pair.places;
+        *pair = Pair { count: 0, start: 0, places: 0, ..*pair };
         places
     }
 

@@ -49,9 +49,14 @@ impl Queue {
 
     /// Push a pair with its current count.
     pub fn push<P: Position>(&mut self, slot: u32, pairs: &Pairs<P>, order: Order<'_>) {
+        self.push_as(slot, pairs.get(slot).count, pairs, order);
+    }
+
+    /// Push a pair with a count of its own in this queue.
+    pub fn push_as<P: Position>(&mut self, slot: u32, count: u64, pairs: &Pairs<P>, order: Order<'_>) {
         let pair = pairs.get(slot);
         let key = order.rule.key(pair.left, pair.right, order.symbols);
-        self.heap.push(QueuedPair { count: pair.count, key, slot });
+        self.heap.push(QueuedPair { count, key, slot });
         self.sift(self.heap.len() - 1, pairs, order);
     }
 

@@ -1,6 +1,7 @@
 //! Put the counts of many files together, section by section, and leave out what is too long or too rare.
 
 use super::counts::Counts;
+use super::label::{bare, is_measured};
 use super::sections::each_sum;
 use crate::error::Result;
 use crate::unicode::scripts;
@@ -39,11 +40,14 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    /// Begin; pieces with more bytes, or that occur less often in all files together, are left out.
-    pub fn new(max_piece_length: usize, min_count: u64) -> Self {
+    /// Begin; pieces with more bytes, or that occur less often in all files together, are left out. Of those with
+    /// labels none is that is measured.
+    pub fn new(max_piece_length: usize, min_count: u64, has_labels: bool) -> Self {
         let by_script = vec![Default::default(); 1 << u8::BITS];
         let shared = [scripts::ANY, scripts::number("Common"), scripts::number("Inherited")];
-        Self { counts: Counts::default(), max_piece_length, min_count, too_long: 0, by_script, shared }
+        let mut counts = Counts::default();
+        counts.has_labels = has_labels;
+        Self { counts, max_piece_length, min_count, too_long: 0, by_script, shared }
     }
 
     /// Add the sections of one number of all files.
@@ -51,7 +55,12 @@ impl Reduced {
     /// # Errors
     /// As [`each_sum`].
     pub fn add(&mut self, number: usize, sections: &[&[u8]]) -> Result<()> {
-        each_sum(number, sections, |piece, count| {
+        let has_labels = self.counts.has_labels;
+        each_sum(number, sections, |entry, count| {
+            if has_labels && is_measured(entry) {
+                return self.counts.push(entry, count);
+            }
+            let piece = bare(entry, has_labels);
             if piece.len() > self.max_piece_length {
                 self.too_long += 1;
                 return;
@@ -63,7 +72,7 @@ impl Reduced {
                     return rare.add(piece, count);
                 }
             }
-            self.counts.push(piece, count);
+            self.counts.push(entry, count);
         })
     }
 

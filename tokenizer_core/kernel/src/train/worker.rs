@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::jsonl::{Lines, each_document};
+use super::jsonl::{Document, Lines, each_document};
 use super::separators::Separators;
 use super::skipped::{OnError, Skipped};
 use super::stream::{InvalidUtf8, Texts};
@@ -59,6 +59,8 @@ pub struct Task {
     pub number: u64,
     /// The index of the caller's source.
     pub source: usize,
+    /// Before every piece, if it is not empty.
+    pub label: Arc<str>,
     /// The documents to be counted.
     pub work: TaskKind,
 }
@@ -78,6 +80,8 @@ pub enum TaskKind {
         first_byte: u64,
         /// The field's name.
         field: Arc<str>,
+        /// The name of the field with the language, if it is not empty.
+        language: Arc<str>,
         /// The treatment of an unreadable line.
         on_error: OnError,
     },
@@ -162,6 +166,10 @@ pub struct WorkerCounts {
     pub failed: Option<(u64, Error)>,
     /// Lines left out.
     pub skipped: Skipped,
+    /// Before every piece, if it is not empty.
+    pub label: String,
+    /// Pieces with their labels; kept for its memory.
+    pub labelled: Vec<u8>,
 }
 
 impl WorkerCounts {
@@ -175,11 +183,13 @@ impl WorkerCounts {
         let mut counts = Self::default();
         loop {
             let next = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Task { number, source, work }) = next else { return counts };
+            let Ok(Task { number, source, label, work }) = next else { return counts };
             if counts.failed.is_some() {
                 // Tasks are still taken, since the thread that sends them would wait for ever for room in the channel.
                 continue;
             }
+            counts.label.clear();
+            counts.label.push_str(&label);
             let (before, held) = (counts.bytes, counts.table.memory());
             // After a panic the thread goes on, for the same reason; what it has counted is then not used.
             let counted =
@@ -205,11 +215,12 @@ impl WorkerCounts {
                 }
                 Ok(())
             }
-            TaskKind::Lines { lines, first_line, first_byte, field, on_error } => {
-                let lines = Lines { bytes: &lines, first_line, first_byte, field: &field };
-                each_document(lines, shared.rules.invalid_utf8, |number, text| match text {
-                    Ok(text) => {
+            TaskKind::Lines { lines, first_line, first_byte, field, language, on_error } => {
+                let lines = Lines { bytes: &lines, first_line, first_byte, field: &field, language: &language };
+                each_document(lines, shared.rules.invalid_utf8, |number, document| match document {
+                    Ok(Document { text, label }) => {
                         self.documents += 1;
+                        self.label = label.unwrap_or_default();
                         self.count(shared, &text)
                     }
                     Err(error) if on_error == OnError::Skip => {
@@ -264,15 +275,35 @@ impl WorkerCounts {
     }
 
     /// Count the pieces from `start` on, and return where the last of them ends.
-    fn add_all(&mut self, bytes: &[u8], mut start: usize, ends: &[u32]) -> Result<usize> {
-        self.table.check_room(ends.len())?;
-        self.table.add_all(ends.iter().map(|end| {
-            let piece = &bytes[start..*end as usize];
-            start = *end as usize;
-            (piece, 1)
-        }));
-        Ok(start)
+    fn add_all(&mut self, bytes: &[u8], start: usize, ends: &[u32]) -> Result<usize> {
+        let Self { table, label, labelled, .. } = self;
+        table.check_room(ends.len())?;
+        if label.is_empty() {
+            table.add_all(pieces_of(bytes, start, ends).map(|piece| (piece, 1)));
+        } else {
+            labelled.clear();
+            for piece in pieces_of(bytes, start, ends) {
+                labelled.extend_from_slice(label.as_bytes());
+                labelled.extend_from_slice(piece);
+            }
+            let mut rest = labelled.as_slice();
+            table.add_all(pieces_of(bytes, start, ends).map(|piece| {
+                let (piece, behind) = rest.split_at(label.len() + piece.len());
+                rest = behind;
+                (piece, 1)
+            }));
+        }
+        Ok(ends.last().map_or(start, |end| *end as usize))
     }
+}
+
+/// The pieces of a text that begin at `start` and end at `ends`.
+fn pieces_of<'t>(bytes: &'t [u8], mut start: usize, ends: &[u32]) -> impl Iterator<Item = &'t [u8]> {
+    ends.iter().map(move |end| {
+        let piece = &bytes[start..*end as usize];
+        start = *end as usize;
+        piece
+    })
 }
 
 #[cfg(test)]
@@ -297,7 +328,12 @@ mod tests {
         });
         thread::spawn(move || {
             for number in 7..27 {
-                let _ = tasks.send(Task { number, source: 3, work: TaskKind::Texts(Texts::default()) });
+                let _ = tasks.send(Task {
+                    number,
+                    source: 3,
+                    label: Arc::from(""),
+                    work: TaskKind::Texts(Texts::default()),
+                });
             }
         });
         let counts = is_done.recv_timeout(Duration::from_secs(20)).expect("all work is taken");

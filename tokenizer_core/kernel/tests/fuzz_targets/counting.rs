@@ -66,7 +66,7 @@ pub fn counting(data: &[u8]) {
 
     let lines: Vec<String> = texts.iter().map(|text| serde_json::json!({ "text": text, "n": 1 }).to_string()).collect();
     let mut counter = begin();
-    lines.join("\n").as_bytes().chunks(block).for_each(|block| counter.feed_lines(block, "text", OnError::Stop));
+    lines.join("\n").as_bytes().chunks(block).for_each(|block| counter.feed_lines(block, "text", "", OnError::Stop));
     counter.end_lines();
     let of_lines = counter.finish().unwrap();
     assert_eq!((counted(&of_lines), of_lines.documents), (truth, texts.len() as u64));
