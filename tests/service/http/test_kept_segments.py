@@ -112,4 +112,4 @@ def test_memory_is_flat_over_100_000_turns_of_500_conversations() -> None:
             assert 0.8 * size < segments.statistics[0] <= size
     assert max(after) - after[0] < 2 << 20
     _, found, missed = segments.statistics
-    assert found > 3 * missed
+    assert min(found, missed) > 100_000

@@ -166,9 +166,8 @@ impl Segments<'_> {
             return Some(Ok(ids));
         }
         cache.misses.fetch_add(1, Relaxed);
-        Some(encode().map(|ids| {
+        Some(encode().inspect(|ids| {
             cache.entries.insert(SegmentKey { text: text.into(), hash, pipeline, owner, begins_text }, ids.clone());
-            ids
         }))
     }
 }
