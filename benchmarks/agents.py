@@ -11,9 +11,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,29 +26,38 @@ from benchmarks.corpora import data_dir
 from benchmarks.process import require
 from benchmarks.worker import digest
 from service.reports import chart
+from tokenizer_core import Tokenizer, prefix_hash
 
 TEMPLATES = ("Qwen-Qwen3-0.6B", "meta-llama-Llama-3.1-8B-Instruct", "openai-gpt-oss-120b", "GLM-4.6")
 TURNS = (0, 4, 9, 19, 39, 79, 139, 199)
-"""The turns that are shown; tokd's server is sent all of them."""
+"""The turns that are shown."""
+
+BEFORE = 2
+"""Turns that tokd's server is sent before each of these."""
 
 CONVERSATIONS = 4
 RENDER = "/v1/chat/completions/render"
 BYTES = "application/octet-stream"
 VLLM = "vLLM's renderer"
+SMG = "smg's prefix cache, text"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One way to ask for the ids of a chat: the path, the type of the answer, and the flags of the server."""
+    """One way to ask for the ids of a chat: the path, the type of the answer, the flags of the server, and if the ids
+    of the turn before are known to the caller.
+    """
 
     path: str
     accept: str = "application/json"
     flags: tuple[str, ...] = ()
+    since: bool = False
 
     def body(self, trace: agents_worker.Trace, turn: int) -> dict[str, Any]:
         """Return the request of a turn."""
         messages = trace.messages(turn, as_text=self.path == RENDER)
-        return {"messages": messages, "tools": trace.tools, "add_generation_prompt": True}
+        since = {"since": {"count": 0}} if self.since else {}
+        return {"messages": messages, "tools": trace.tools, "add_generation_prompt": True, **since}
 
     def proof(self, answer: httpx.Response) -> str:
         """Hash the ids of an answer, or return how many they are."""
@@ -55,17 +65,38 @@ class Part:
         if self.accept == BYTES:
             return digest(np.frombuffer(answer.content, "<u4"))
         said = answer.json()
-        return str(said["count"]) if self.path == "/count" else digest(said["ids" if "ids" in said else "token_ids"])
+        fields = ("ids", "new_ids", "token_ids")
+        return (
+            str(said["count"]) if self.path == "/count" else digest(next(said[name] for name in fields if name in said))
+        )
 
 
+Engine = tuple[httpx.Client, Callable[[], float]]
 ENGINE = ("--literal", "*=engine")
 PARTS = {
     "`/encode`, JSON": Part("/encode"),
     "`/encode`, bytes": Part("/encode", BYTES),
     "`/count`": Part("/count"),
     "render": Part(RENDER),
+    "render, since": Part(RENDER, since=True),
     "render, engine literals": Part(RENDER, flags=ENGINE),
 }
+
+
+class Known:
+    """The ids of a conversation that its caller has kept."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer, self._ids = tokenizer, np.zeros(0, np.uint32)
+
+    def since(self, trace: agents_worker.Trace, turn: int) -> dict[str, Any]:
+        """Return what a turn says of those that its own begin with, and keep its own."""
+        options: Any = {"tools": trace.tools, "add_generation_prompt": True}
+        before, self._ids = self._ids, self._tokenizer.encode_chat(trace.messages(turn), **options).ids
+        size = min(len(before), len(self._ids))
+        differ = np.flatnonzero(before[:size] != self._ids[:size])
+        count = int(differ[0]) if len(differ) else size
+        return {"since": {"count": count, "hash": prefix_hash(before[:count])}}
 
 
 def prove_equal(name: str, part: Part, port: int, template: str, library: list[dict[str, Any]]) -> None:
@@ -82,56 +113,82 @@ def prove_equal(name: str, part: Part, port: int, template: str, library: list[d
             raise SystemExit(f"{template}, turn {known['turn']}: {name} gives other ids: no speed is shown")
 
 
-def play(part: Part, port: int, seed: str, turns: tuple[int, ...]) -> list[float]:
+def play(part: Part, server: servers.Server, seed: str, turns: tuple[int, ...], tokenizer: Tokenizer) -> list[float]:
     """Send conversations that nobody has sent, turn by turn; return milliseconds for each of the turns that are shown.
 
-    A median over the conversations and the turns next to it.
+    A median over the conversations and the turn before.
     """
     traces = [agents_worker.Trace(data_dir(), f"{seed} {number}") for number in range(CONVERSATIONS)]
+    known = [Known(tokenizer) for _ in traces]
+
+    sent = [[turn for turn in range(shown - BEFORE, shown + 1) if turn >= 0] for shown in turns]
 
     def requests() -> Iterator[bytes]:
-        for turn in range(turns[-1] + 1):
-            for trace in traces:
-                yield load.request(part.path, json.dumps(part.body(trace, turn)).encode(), accept=part.accept)
+        for turn in chain.from_iterable(sent):
+            for trace, one in zip(traces, known, strict=True):
+                body = part.body(trace, turn) | (one.since(trace, turn) if part.since else {})
+                yield load.request(part.path, json.dumps(body).encode(), accept=part.accept)
 
-    caller = asyncio.run(load.looped(port, requests(), 1))
+    caller = asyncio.run(load.looped(server.port, requests(), 1, clock=server.cpu_seconds))
     if caller.times.keys() != {200} or caller.errors:
         raise SystemExit(f"{part.path} was answered with errors: no speed is shown")
-    by_turn = np.reshape(caller.times[200], (-1, CONVERSATIONS))
-    return [float(np.median(by_turn[max(0, turn - 1) : turn + 2])) for turn in turns]
+    by_turn = iter(np.reshape(caller.times[200], (-1, CONVERSATIONS)))
+    # The first of each group has more that is new.
+    return [float(np.median([next(by_turn) for _ in group][-BEFORE:])) for group in sent]
 
 
 def over_http(directory: Path, template: str, turns: tuple[int, ...], library: list[dict[str, Any]]) -> dict[str, Any]:
     """Measure all parts of tokd's server on one core."""
     artifact, core, found = directory / template, min(os.sched_getaffinity(0)), {}
+    tokenizer = Tokenizer.open(artifact)
     for flags in {part.flags: None for part in PARTS.values()}:
         with servers.running("tokd", artifact, core, ("--worker", "false", *flags)) as server:
             for name, part in PARTS.items():
                 if part.flags == flags:
                     prove_equal(name, part, server.port, template, library)
-                    found[name] = play(part, server.port, f"{template} {name}", turns)
+                    found[name] = play(part, server, f"{template} {name}", turns, tokenizer)
     return found
 
 
-def beside(engine: httpx.Client, directory: Path, template: str, library: list[dict[str, Any]]) -> list[float]:
+def beside(engine: Engine, directory: Path, template: str, library: list[dict[str, Any]]) -> list[float]:
     """Measure vLLM's renderer at the turns that are shown: three times each, the best."""
-    engine.put("/model", params={"path": str(directory / template)}).raise_for_status()
-    part, port = PARTS["render"], engine.base_url.port or 0
+    client, clock = engine
+    client.put("/model", params={"path": str(directory / template)}).raise_for_status()
+    part, port = PARTS["render"], client.base_url.port or 0
     prove_equal(VLLM, part, port, template, library)
     trace, found = agents_worker.Trace(data_dir(), template), []
     for known in library:
         sent = load.request(part.path, json.dumps(part.body(trace, known["turn"])).encode())
-        found.append(min(asyncio.run(load.looped(port, iter([sent] * 3), 1)).times[200]))
+        found.append(min(asyncio.run(load.looped(port, iter([sent] * 3), 1, clock=clock)).times[200]))
     return found
 
 
-def measure(directory: Path, template: str, turns: tuple[int, ...], engine: httpx.Client | None) -> dict[str, Any]:
+def over_smg(directory: Path, template: str, library: list[dict[str, Any]]) -> list[float]:
+    """Measure smg's cache of prefixes up to special tokens: it gets rendered text, first that of the turn before."""
+    artifact, core, found = directory / template, min(os.sched_getaffinity(0)), []
+    tokenizer, trace = Tokenizer.open(artifact), agents_worker.Trace(data_dir(), template)
+    with servers.running("smg", artifact, core, ("--tokenizer-cache-enable-l1",)) as server:
+        for known in library:
+            for turn in range(max(0, known["turn"] - 1), known["turn"] + 1):
+                options: Any = {"tools": trace.tools, "add_generation_prompt": True}
+                text = tokenizer.render_chat(trace.messages(turn), **options).text
+                sent = load.request(server.kind.path, json.dumps(server.kind.body(text)).encode())
+                caller = asyncio.run(load.looped(server.port, iter([sent]), 1, clock=server.cpu_seconds))
+            if digest(server.ids(text)) != known["proof"]:
+                raise SystemExit(f"{template}, turn {known['turn']}: smg gives other ids: no speed is shown")
+            found.append(caller.times[200][0])
+    return found
+
+
+def measure(directory: Path, template: str, turns: tuple[int, ...], engine: Engine | None) -> dict[str, Any]:
     """Measure one template in all ways."""
     print(f"measuring {template}", file=sys.stderr)
     library = require("agents_worker", data_dir(), template, json.dumps(turns), python=peers.PYTHON)
     known = library["turns"]
     times = {name: [turn[name] for turn in known] for name in ("library", "transformers")}
     times |= over_http(directory, template, turns, known)
+    if "smg" in servers.available():
+        times[SMG] = over_smg(directory, template, known)
     if engine is not None:
         times[VLLM] = beside(engine, directory, template, known)
     return {"version": library["version"], "ids": [turn["ids"] for turn in known], "times": times}
@@ -143,8 +200,8 @@ def table(document: dict[str, Any]) -> str:
         f"Milliseconds of a turn by the number of its ids: {CONVERSATIONS} conversations of up to"
         f" {document['turns'][-1] + 1} turns, interleaved, one core of {document['machine']['cpu']}; a system prompt of"
         f" {agents_worker.SYSTEM:,} characters, {agents_worker.TOOLS} tools, results of {agents_worker.RESULT:,}"
-        " characters. The libraries by processor time, all others from the first byte sent to the head of the answer;"
-        " `render` is vLLM's route. Ids are equal in all.",
+        " characters. All by processor time, servers with reading and sending; `render` is vLLM's route, `since` names"
+        " the ids that the caller has; smg gets rendered text and makes ids of it. Ids are equal in all.",
     ]
     for template, cells in document["results"].items():
         rows = zip(*cells["times"].values(), strict=True)

@@ -71,8 +71,12 @@ class Trace:
 
     def _cut(self, characters: int, *, code: bool = False) -> str:
         source = self._code if code else self._prose
-        start = self._rng.randrange(len(source) - characters)
-        return source[start : start + characters]
+        while True:
+            start = self._rng.randrange(len(source) - characters)
+            text = source[start : start + characters]
+            # Of these literals transformers makes tokens, whoever wrote them.
+            if "<s>" not in text and "</s>" not in text:
+                return text
 
 
 def _with_text(message: dict[str, Any]) -> dict[str, Any]:

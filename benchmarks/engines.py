@@ -10,8 +10,9 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,8 @@ def make_model(template: str, directory: Path) -> Path:
 
 
 @contextmanager
-def vllm(model: Path) -> Iterator[httpx.Client]:
-    """Run vLLM's renderer."""
+def vllm(model: Path) -> Iterator[tuple[httpx.Client, Callable[[], float]]]:
+    """Run vLLM's renderer; the second is the processor time that it has taken."""
     python, port = os.environ.get(servers.VLLM_PYTHON), servers.free_port()
     if python is None:
         raise SystemExit(f"{servers.VLLM_PYTHON} names no Python with vLLM 0.32")
@@ -97,7 +98,7 @@ def vllm(model: Path) -> Iterator[httpx.Client]:
     with servers.started(command, {**os.environ, **own}, log) as process:
         print("vLLM starts, which takes a minute or more", file=sys.stderr)
         servers.wait_until_ready(process, lambda: client.get("/health").is_success, log, 600)
-        yield client
+        yield client, partial(servers.cpu_seconds, process)
 
 
 def ask(client: httpx.Client, route: str, body: Body) -> Answer:
@@ -173,7 +174,7 @@ def main(*, short: bool) -> int:
         directory = Path(name)
         for template in TEMPLATES:
             make_model(template, directory)
-        with vllm(directory / TEMPLATES[0]) as engine:
+        with vllm(directory / TEMPLATES[0]) as (engine, _):
             for seed, template in enumerate(TEMPLATES):
                 total += compare(template, directory, engine, 20 if short else EACH, seed)
     for path, count in sorted(total.items()):

@@ -61,17 +61,17 @@ class Load(TypedDict):
 class Caller:
     """Sends requests on connections that are used again, and notes what comes back: milliseconds by status."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, clock: Callable[[], float] = time.perf_counter) -> None:
         self.times: defaultdict[int, list[float]] = defaultdict(list)
         self.errors: Counter[str] = Counter()
-        self._port = port
+        self._port, self._clock = port, clock
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def ask(self, sent: bytes, began: float | None = None) -> None:
         """Send one request, whose time begins now or began before; the answer may come while the body is under way."""
         try:
             async with asyncio.timeout(GIVE_UP_SECONDS):
-                await self._ask(sent, time.perf_counter() if began is None else began)
+                await self._ask(sent, self._clock() if began is None else began)
         except (OSError, EOFError, TimeoutError) as error:
             self.errors[type(error).__name__] += 1
 
@@ -88,9 +88,9 @@ class Caller:
         try:
             writer.write(sent)
             head = await reader.readuntil(b"\r\n\r\n")
-            took = time.perf_counter() - began
             length = re.search(rb"(?i)content-length: *(\d+)", head)
             await reader.readexactly(int(length[1]) if length else 0)
+            took = self._clock() - began
             self.times[int(head.split(b" ", 2)[1])].append(took * 1e3)
             keep = b"connection: close" not in head
         finally:
@@ -140,10 +140,14 @@ async def at_pace(
 
 
 async def looped(
-    port: int, requests: Iterator[bytes], connections: int, is_over: Callable[[], bool] = lambda: False
+    port: int,
+    requests: Iterator[bytes],
+    connections: int,
+    is_over: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Caller:
-    """Send requests one after the other on each connection."""
-    caller = Caller(port)
+    """Send requests one after the other on each connection; with one of them ``clock`` may be the server's own."""
+    caller = Caller(port, clock)
 
     async def one_after_the_other() -> None:
         for sent in requests:

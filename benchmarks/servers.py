@@ -82,7 +82,8 @@ SERVER_KINDS = {
         lambda: f"smg {_smg_version()}",
         _start_smg,
         "/v1/tokenize",
-        lambda text: {"model": VOCABULARY, "prompt": text},
+        # The one that it has.
+        lambda text: {"model": "", "prompt": text},
         "tokens",
     ),
     "plain": _by_hand(lambda: f"FastAPI + pydantic + tiktoken {metadata.version('tiktoken')}", "plain_service:app"),
@@ -123,23 +124,12 @@ class Server:
 
     def cpu_seconds(self) -> float:
         """Return the processor time that the server has taken by now: what load on the machine does not change."""
-        ticks = 0
-        for process in self._processes():
-            fields = (process / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process)
 
     def resident(self) -> float:
         """Return the resident memory in MB."""
-        lines = [line for one in self._processes() for line in (one / "status").read_text("utf-8").splitlines()]
+        lines = [line for one in _processes(self.process) for line in (one / "status").read_text("utf-8").splitlines()]
         return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
-
-    def _processes(self) -> list[Path]:
-        found = [self.process.pid]
-        for pid in found:
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found += map(int, (task / "children").read_text(encoding="ascii").split())
-        return [Path(f"/proc/{pid}") for pid in found]
 
     def ids(self, text: str) -> list[int]:
         """Ask for the ids of one text."""
@@ -148,6 +138,20 @@ class Server:
         answer.raise_for_status()
         ids: list[int] = answer.json()[self.kind.ids]
         return ids
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return the processor time that the threads of a process and of its children have taken."""
+    tasks = [task for one in _processes(process) for task in (one / "task").iterdir()]
+    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+
+
+def _processes(process: subprocess.Popen[bytes]) -> list[Path]:
+    found = [process.pid]
+    for pid in found:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (task / "children").read_text(encoding="ascii").split())
+    return [Path(f"/proc/{pid}") for pid in found]
 
 
 @contextmanager

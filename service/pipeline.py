@@ -212,7 +212,7 @@ class KernelRoute:
             self._note_failure(error)
             entry.tried = "in vain"
             return None
-        if answer is None or len(answer.blocks[0]) > BLOCK_BYTES:
+        if answer is None or len(answer.blocks) > 1 or len(answer.blocks[0]) > BLOCK_BYTES:
             # The route sends a larger answer in blocks, no faster than it is read.
             return None
         (block,) = answer.blocks

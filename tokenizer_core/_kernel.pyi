@@ -371,9 +371,12 @@ class Pipeline:
         """
 
     def encode_rendering(
-        self, rendering: Rendering, unit: Literal["byte", "char", "utf16"] = "char"
+        self,
+        rendering: Rendering,
+        unit: Literal["byte", "char", "utf16"] = "char",
+        segments: SegmentCache | None = None,
     ) -> tuple[Ids, npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
-        """Encode what a template made as ``encode_chat`` does."""
+        """Encode what a template made as ``encode_chat`` does; ``segments`` keeps ids for the next turn of the chat."""
 
     def pieces(self, text: str) -> list[str]:
         """Return the pretokenizer's cut of the normalized text; added tokens are not looked for."""
@@ -533,18 +536,19 @@ class ChatResponder:
             As ``answer_texts``, or ``False`` if the template needs more than ``most`` steps.
         """
 
-    def render(
+    def ids(
         self,
+        route: Literal["render", "bytes"],
         body: bytes,
         reference: str | None,
         now: tuple[int, int, int, int, int, int, int, int, int] | None,
         options: Mapping[str, object],
-    ) -> tuple[bytes, int, bytes] | str | Literal[False] | None:
-        """Render and encode the chat of a request to vLLM's render route; the arguments are those of ``answer``.
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int, bytes] | str | Literal[False] | None:
+        """Encode the chat of a request to vLLM's render route, or to ``/encode`` for bytes; arguments as of ``answer``.
 
         Returns:
-            The ids as JSON, their number, and the members of the request that are not about the chat, as JSON with a
-            comma behind each; otherwise as ``answer``.
+            The ids as JSON or as bytes, their number, and the members of the request that are not about the chat, as
+            JSON with a comma behind each, or how an answer in JSON begins; otherwise as ``answer``.
         """
 
 @final

@@ -13,6 +13,7 @@ from tokenizer_core.results import Offsets
 from tokenizer_core.tokenizer_facts import TokenizerFacts
 
 if TYPE_CHECKING:
+    from tokenizer_core._kernel import SegmentCache
     from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
     from tokenizer_core.chat.rendered import Message, RenderedChat
     from tokenizer_core.chat.rendering import ChatRenderer, RenderingOptions
@@ -59,6 +60,7 @@ class TokenizerChats(TokenizerFacts):
         messages: Sequence[Message] | RenderedChat,
         *,
         special_tokens: ChatPolicy = "text",
+        segments: SegmentCache | None = None,
         **options: Unpack[RenderingOptions],
     ) -> EncodedChat:
         """Render messages and encode the text; only what the template itself writes becomes an added token.
@@ -67,6 +69,7 @@ class TokenizerChats(TokenizerFacts):
             messages: those of a chat, or what ``chat_renderer`` made of them.
             special_tokens: what an added token's literal in a caller's text means: ``"text"``, or an error with
                 ``"reject"``. With ``"parse"`` it becomes the token: for callers who may write control tokens.
+            segments: keeps ids from call to call, but with ``"parse"``: then a turn of a chat costs its new message.
             options: those of ``render_chat``.
 
         Raises:
@@ -75,7 +78,7 @@ class TokenizerChats(TokenizerFacts):
         from tokenizer_core.chat import encoding
 
         rendered = self._rendered(messages, options)
-        return encoding.encode(self._pipeline, self._special_ids, rendered, special_tokens)
+        return encoding.encode(self._pipeline, self._special_ids, rendered, special_tokens, segments)
 
     def chat_offsets(
         self,

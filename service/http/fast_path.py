@@ -9,12 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from service.errors import ServiceError
 from service.http.json_body import MAX_COST, VALUE_COST
-from service.http.response_json import Answer
+from service.http.response_json import Answer, Block
 from service.registry.registry import Registry, Unopened
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, LogEntry, Trace
@@ -24,8 +21,8 @@ from service.settings import Settings
 _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
 
-Given = tuple[bytes | npt.NDArray[np.uint8], int] | str | None
-"""The return value of ``tokenizer_core.Responder``."""
+Given = tuple[Block, int] | tuple[Block, int, str] | str | None
+"""The return value of ``tokenizer_core.Responder``, or of ``ChatAnswers.encode_bytes``."""
 
 
 class LeftToThread(Exception):
@@ -79,7 +76,10 @@ class PlainRequests(FastAnswers):
             if not may_take_long and (loaded.takes_long(len(body)) or self._has_many(body)):
                 raise LeftToThread
             return None
-        return Answer([given[0]], given[1], loaded.hash, headers=self._headers(loaded, reference))
+        return self._answer(loaded, reference, *given)
+
+    def _answer(self, loaded: ServedTokenizer, reference: str | None, body: Block, tokens: int, *_: str) -> Answer:
+        return Answer([body], tokens, loaded.hash, headers=self._headers(loaded, reference))
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.get(reference)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, cast
 
+from service.http import response_binary
 from service.http.fast_path import Given, PlainRequests, PlainTexts
 from service.http.json_body import refuse_many_values
+from service.http.response_json import Answer, Block
 from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
@@ -28,7 +30,7 @@ class Chats:
     def __init__(self, settings: Settings, engines: Engines | None = None) -> None:
         self._most_items, self._engines = settings.max_items, engines
         self._content_format = cast(ContentFormat, settings.content_format)
-        self._literals = settings.chat_literals
+        self._literals, self._may_parse = settings.chat_literals, settings.chat_parse
 
     def options(
         self, loaded: ServedTokenizer, body: bytes, model: str | None, may_take_long: bool, key: str
@@ -48,6 +50,7 @@ class Chats:
             "literals": cast(Literal["text", "parse"], literals),
             "max_items": self._most_items,
             "max_model_len": length,
+            "may_parse": self._may_parse,
             "most": None if may_take_long else INLINE_STEPS,
         }
 
@@ -83,6 +86,24 @@ class PlainTextsOrChats(PlainTexts):
 
     def _has_many(self, body: bytes) -> bool:
         return _MESSAGES not in body and super()._has_many(body)
+
+
+class PlainBytes(PlainRequests):
+    """Requests of ``/encode`` with one chat, whose ids are answered as bare bytes."""
+
+    def __init__(self, registry: Callable[[], Registry], settings: Settings) -> None:
+        super().__init__(registry, settings)
+        self._chats = Chats(settings)
+
+    def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, key: str) -> Given:
+        options = self._chats.options(loaded, body, reference, may_take_long, key)
+        return options and loaded.chats.encode_bytes(body, reference, **options)
+
+    def _answer(self, loaded: ServedTokenizer, _: str | None, ids: Block, tokens: int, *template: str) -> Answer:
+        return response_binary.answer(loaded, ids, tokens, template[0])
+
+    def _has_many(self, _: bytes) -> bool:
+        return False
 
 
 class PlainTokenize(PlainRequests):

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from service.errors import ServiceError
 from service.http import media
-from service.http.response_json import Answer, Rows
+from service.http.response_json import Answer, Block, Rows
 from service.registry.served import ServedTokenizer
+from service.request_log import Trace
 
 TOKENIZER = "tokd-tokenizer"
 TEMPLATE = "tokd-template"
@@ -32,18 +33,24 @@ def write(
         raise ServiceError("invalid_option", f"{media.OCTETS} holds ids alone; ask for ids, or for JSON", "return")
     hashes = rows.get("block_hashes")
     ids = list(rows["ids"]) if hashes is None else [_numbers(each["blocks"]) for each in hashes]
-    headers = [*loaded.headers, (TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
-    if template is not None:
-        headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))
+    headers: Trace = ()
     if not isinstance(text, str):
         if len(ids) > MAX_ROWS:
             detail = f"{len(ids)} rows are more than the {MAX_ROWS} whose lengths a header holds; take {media.ARROW}"
             raise ServiceError("too_many_items", detail, "header accept")
         lengths = ",".join(str(len(row)) for row in ids)
-        headers.append((media.ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")))
+        headers = ((media.ROW_LENGTHS.encode("ascii"), lengths.encode("ascii")),)
     kind = "<u4" if hashes is None else "<u8"
     blocks = np.concatenate([np.zeros(0, kind), *ids], dtype=kind, casting="unsafe").view(np.uint8)
-    return Answer([blocks], tokens, loaded.hash, media.OCTETS.encode("ascii"), tuple(headers))
+    return answer(loaded, blocks, tokens, template, headers)
+
+
+def answer(loaded: ServedTokenizer, ids: Block, tokens: int, template: str | None = None, more: Trace = ()) -> Answer:
+    """Return the answer with these bytes and headers; ``template`` as of ``answers.write``."""
+    headers = [*loaded.headers, (TOKENIZER.encode("ascii"), loaded.hash.encode("ascii"))]
+    if template is not None:
+        headers.append((TEMPLATE.encode("ascii"), template.encode("ascii")))
+    return Answer([ids], tokens, loaded.hash, media.OCTETS.encode("ascii"), (*headers, *more))
 
 
 def _numbers(values: list[str]) -> npt.NDArray[np.uint64]:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from service.errors import ServiceError, from_core
 from service.http import media, response_arrow, response_binary
 from service.http.json_body import parser
-from service.http.plain_chats import PlainTextsOrChats
+from service.http.plain_chats import PlainBytes, PlainTextsOrChats
 from service.http.response_json import Answer, Writer, report_bytes, write
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers
@@ -75,6 +75,7 @@ def negotiator(state: ServerState) -> Negotiate:
     parse, current = parser(state.requests.to_encode), state.current
     read = partial(response_arrow.read, parse=parse, max_items=state.settings.max_items)
     has_arrow = response_arrow.is_there()
+    plain = {media.OCTETS: PlainBytes(current.registry, state.settings)}
     offers = tuple(_WRITERS) if has_arrow else (media.JSON, media.OCTETS)
 
     def negotiate(headers: Headers) -> Handler | None:
@@ -94,8 +95,10 @@ def negotiator(state: ServerState) -> Negotiate:
 
         if sent == media.ARROW:
             return Handler(read, answer, lambda _: None, is_heavy=True)
-        # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
-        return None if wanted == media.JSON else Handler(parse, answer, is_heavy=wanted == media.ARROW)
+        if wanted == media.JSON:
+            # A body that is neither Arrow nor JSON is refused where bodies of JSON are checked.
+            return None
+        return Handler(parse, answer, is_heavy=wanted == media.ARROW, plain=plain.get(wanted))
 
     return negotiate
 

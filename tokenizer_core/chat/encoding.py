@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_core._kernel import Pipeline
+from tokenizer_core._kernel import Pipeline, SegmentCache
 from tokenizer_core.arguments import check_choice, holds_items
 from tokenizer_core.chat.rendered import RenderedChat
 from tokenizer_core.config import Unit
@@ -161,22 +161,30 @@ def _roles(given: Any) -> set[str]:
 
 
 def encode(
-    pipeline: Pipeline, specials: frozenset[int], rendered: RenderedChat, special_tokens: ChatPolicy
+    pipeline: Pipeline,
+    specials: frozenset[int],
+    rendered: RenderedChat,
+    special_tokens: ChatPolicy,
+    segments: SegmentCache | None,
 ) -> EncodedChat:
     """Encode a rendered chat; see ``Tokenizer.encode_chat``."""
-    ids, spans, refused = places(pipeline, rendered, "char", special_tokens)
+    ids, spans, refused = places(pipeline, rendered, "char", special_tokens, segments)
     return EncodedChat(ids, spans, rendered, tuple(ReservedSpan(*found) for found in refused), specials)
 
 
 def places(
-    pipeline: Pipeline, rendered: RenderedChat, unit: Unit, special_tokens: ChatPolicy
+    pipeline: Pipeline,
+    rendered: RenderedChat,
+    unit: Unit,
+    special_tokens: ChatPolicy,
+    segments: SegmentCache | None = None,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], list[tuple[int, int, str]]]:
     """Return the ids of a rendered chat, their spans in ``unit`` and the literals, in characters, that are text."""
     check_choice(special_tokens, ChatPolicy, "special_tokens")
     try:
         if special_tokens == "parse":
             return *pipeline.offsets(rendered.text, unit, "parse"), []
-        ids, spans, refused = pipeline.encode_rendering(rendered.rendering, unit)
+        ids, spans, refused = pipeline.encode_rendering(rendered.rendering, unit, segments)
     except InvalidUnicode as error:
         error.place["field"] = _field(rendered, error.place["span"][0])
         raise

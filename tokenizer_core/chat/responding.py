@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -29,6 +30,7 @@ class ChatAnswerOptions(TypedDict):
         literals: what the literal of a special token in a caller's text is, if the request does not say.
         max_items: the most messages.
         max_model_len: how many ids the model takes.
+        may_parse: a native request may say that it is the token.
         most: the steps that the template may take; by default what its budget has.
     """
 
@@ -37,6 +39,7 @@ class ChatAnswerOptions(TypedDict):
     literals: Literal["text", "parse"]
     max_items: int
     max_model_len: int
+    may_parse: bool
     most: int | None
 
 
@@ -80,14 +83,28 @@ class ChatAnswers:
 
     def render(
         self, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
-    ) -> tuple[bytes, int, bytes] | str | None:
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int, bytes] | str | None:
         """Render and encode the chat of a body that is vLLM's request for a completion; arguments as of ``answer``.
 
         Returns:
-            The ids as JSON, their number, and the members of the body that are not about the chat, as JSON with a comma
-            behind each; otherwise as ``answer``, which raises the same.
+            The ids as JSON (an array if it is long), their number, and the members of the body that are not about the
+            chat, as JSON with a comma behind each; otherwise as ``answer``, which raises the same.
         """
-        return _soon(self._responder.render(body, reference, self._now(), options))
+        return _soon(self._responder.ids("render", body, reference, self._now(), options))
+
+    def encode_bytes(
+        self, body: bytes, reference: str | None, **options: Unpack[ChatAnswerOptions]
+    ) -> tuple[bytes | npt.NDArray[np.uint8], int, str] | str | None:
+        """Encode the chat of a body, as ``answer`` does for ``"encode"``.
+
+        Returns:
+            Four bytes of each id, the number of ids, and the hash of the template; otherwise as ``answer``.
+        """
+        given = _soon(self._responder.ids("bytes", body, reference, self._now(), options))
+        if given is None or isinstance(given, str):
+            return given
+        ids, count, head = given
+        return ids, count, json.loads(head[:-1] + b"}")["template"]
 
     def _now(self) -> Now | None:
         return None if self._clock is None else self._clock.now()

@@ -14,7 +14,7 @@ import orjson
 from service.errors import ServiceError
 from service.http.fast_path import FastAnswers
 from service.http.json_body import parser
-from service.http.response_json import Answer, Blocks, WrittenIds
+from service.http.response_json import Answer, Block, Blocks, WrittenIds
 from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, Trace
@@ -150,14 +150,16 @@ class Frame(NamedTuple):
     length: int
     headers: Trace
 
-    def fill(self, loaded: ServedTokenizer, request_id: str, ids: bytes, count: int) -> Answer | None:
+    def fill(self, loaded: ServedTokenizer, request_id: str, ids: Block, count: int) -> Answer | None:
         """Return the answer about a prompt of so many ids, unless it has another form."""
         before, behind_id, behind_ids, behind = self.parts
         left = _max_tokens(self.length - count, self.wanted)
         if count == 0 or left < self.least or left == _DEFAULT_TOKENS:
             return None
-        body = b"".join((before, orjson.dumps(request_id), behind_id, ids, behind_ids, b"%d" % left, behind))
-        return Answer([body], count, loaded.hash, headers=self.headers)
+        first, last = b"".join((before, orjson.dumps(request_id), behind_id)), b"%b%d%b" % (behind_ids, left, behind)
+        # Many ids stay in the array that they lie in.
+        blocks: list[Block] = [first + ids + last] if isinstance(ids, bytes) else [first, ids, last]
+        return Answer(blocks, count, loaded.hash, headers=self.headers)
 
 
 def frame(engines: Engines, loaded: ServedTokenizer, body: GenerationFields) -> Frame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 from service.auth import entry, new_key
 from tests.core.chat.conversations import tokenizer
 from tests.service.conftest import MakeClient
+from tokenizer_core import ChatAnswers, SegmentCache
 
 RENDER = "/v1/chat/completions/render"
 TEMPLATE = "Qwen-Qwen3-0.6B"
@@ -85,3 +87,29 @@ def test_no_key_and_no_salt_finds_the_segments_of_another(
             assert found(key, body) == 1
     # A large body is answered in a thread.
     assert [found(key, {"user": "x" * 200_000}, 3) for key in keys] == [1, 1]
+
+
+@pytest.mark.nightly
+def test_memory_is_flat_over_100_000_turns_of_500_conversations() -> None:
+    own, size = tokenizer(TEMPLATE), 16 << 20
+    segments = SegmentCache(size)
+    answers = ChatAnswers(own, own.settings, b"{", segments)
+    options: Any = {"content_format": "auto", "key": "", "literals": "text", "may_parse": False, "most": None}
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    after = []
+    for turn in range(100_000):
+        # Each begins again after ten turns, with texts that nobody has sent.
+        at, conversation = turn // 500 % 10, (turn // 5_000, turn % 500)
+        chat = turns(2 * at + 1, f"{conversation} {TEXT}")
+        body = json.dumps({"messages": chat}).encode()
+        given = answers.answer("count", body, None, max_items=100, max_model_len=1 << 20, **options)
+        assert isinstance(given, tuple)
+        if turn % 20_000 == 19_999:
+            after.append(resident())
+            assert 0.8 * size < segments.statistics[0] <= size
+    assert max(after) - after[0] < 2 << 20
+    _, found, missed = segments.statistics
+    assert min(found, missed) > 100_000

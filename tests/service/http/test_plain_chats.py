@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, example, given, settings
 from pydantic import BaseModel, create_model
 
 from service.errors import ServiceError
+from service.http import response_binary
 from service.http.json_body import Parse, parser
-from service.http.plain_chats import PlainTextsOrChats, PlainTokenize
+from service.http.plain_chats import PlainBytes, PlainTextsOrChats, PlainTokenize
 from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
@@ -35,6 +36,7 @@ from tests.service.http.chat_requests import RENDER, ROUTES, SOME, requests
 from tests.support.connection import answered_at_once
 from tokenizer_core import SegmentCache, StepsSpent, base_artifact
 
+BYTES = "/encode, bytes"
 PLAIN = ("one message", "system", "many turns", "thoughts", "tool call", "parts", "names")
 Both = Callable[[str, str, bytes], tuple[tuple[bytes, int] | None, tuple[Any, ...]]]
 Modelled = list[Callable[[bytes], Answer]]
@@ -66,6 +68,7 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
 
     @cache
     def routes(template: str) -> dict[str, tuple[Any, Modelled]]:
+        """Return the kernel's and the models' answers by route; of bare bytes, those of `/encode`."""
         loaded = ServedTokenizer(tokenizer(template), template, segments=segments)
         registry = cast(Registry, SimpleNamespace(default=loaded, get=lambda _: loaded, of_model=lambda _: loaded))
         own: ServerState = replace(state, registry=registry, current=CurrentState())
@@ -90,6 +93,10 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
                 PlainTextsOrChats("encode", lambda: registry, limits, 1),
                 modelled(own.requests.to_encode, encode),
             ),
+            BYTES: (
+                PlainBytes(lambda: registry, limits),
+                modelled(own.requests.to_encode, lambda state, body: encode(state, body, response_binary.write)),
+            ),
             "/count": (
                 PlainTextsOrChats("count", lambda: registry, limits, 1),
                 modelled(own.requests.to_count, count),
@@ -108,7 +115,10 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
             found.append(None if taken is None else (b"".join(map(bytes, taken.blocks)), taken.tokens))
         fast = found[0]
         assert found[-1] == fast
-        assert taken is None or [name for name, _ in taken.headers] == [b"tokd-fingerprint"]
+        headers = [b"tokd-fingerprint", *([b"tokd-tokenizer", b"tokd-template"] if path == BYTES else [])]
+        assert taken is None or [name for name, _ in taken.headers] == headers
+        if path == BYTES and taken is not None:
+            assert taken[3:] == modelled[0](body)[3:]
         of_json, of_values = (answered(lambda way=way: way(body)) for way in modelled)
         assert of_json == of_values, (path, template, body)
         return fast, of_values
@@ -118,10 +128,10 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
 
 def bodies(messages: Any, tools: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield requests about a chat to each route, with the route."""
-    for path in ROUTES:
+    for path in (*ROUTES, BYTES):
         named = {"messages": messages} | ({} if tools is None else {"tools": tools})
         yield path, named
-        yield path, {"add_generation_prompt": path in ("/encode", "/count"), **named}
+        yield path, {"add_generation_prompt": path in ("/encode", "/count", BYTES), **named}
 
 
 def require_equal(both: Both, path: str, template: str, body: dict[str, Any], *, ascii_only: bool = True) -> bool:
@@ -203,6 +213,9 @@ def test_of_equal_fields_the_last_counts(both: Both, path: str, name: str, first
 )
 def test_the_kernel_answers_about_chats_as_the_models_do(both: Both, asked: tuple[str, str, bytes]) -> None:
     path, template, body = asked
+    if path == "/encode":
+        fast, modelled = both(BYTES, template, body)
+        assert fast is None or fast == modelled
     fast, modelled = both(path, template, body)
     assert fast is None or fast == modelled
 

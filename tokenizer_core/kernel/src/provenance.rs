@@ -14,20 +14,26 @@ use crate::output::Stretch;
 pub struct Guard<'c> {
     /// Half-open ranges in bytes of the text, in order and disjoint.
     caller: &'c [Range<usize>],
-    /// Literals with a byte of the caller, in bytes of the text, and their ids.
-    refused: Vec<(Range<usize>, u32)>,
+    /// Literals with a byte of the caller, in bytes of the text, and their ids; `None` if nobody asks for them.
+    refused: Option<Vec<(Range<usize>, u32)>>,
 }
 
 impl<'c> Guard<'c> {
     /// Guard the caller's ranges, which are on borders of characters, in order and disjoint.
     pub fn new(caller: &'c [Range<usize>]) -> Self {
-        Self { caller, refused: Vec::new() }
+        Self { caller, refused: Some(Vec::new()) }
+    }
+
+    /// The same, for one who does not ask what was refused: then the caller's ranges are not searched.
+    pub fn silent(caller: &'c [Range<usize>]) -> Self {
+        Self { caller, refused: None }
     }
 
     /// The literals that were refused, in order.
-    pub fn refused(mut self) -> Vec<(Range<usize>, u32)> {
-        self.refused.sort_unstable_by_key(|(bytes, _)| (bytes.start, bytes.end));
-        self.refused
+    pub fn refused(self) -> Vec<(Range<usize>, u32)> {
+        let mut refused = self.refused.unwrap_or_default();
+        refused.sort_unstable_by_key(|(bytes, _)| (bytes.start, bytes.end));
+        refused
     }
 
     /// Cut a whole text at the literals of the first pass.
@@ -52,8 +58,8 @@ impl<'c> Guard<'c> {
     }
 
     fn refuse(&mut self, literals: impl Iterator<Item = (Range<usize>, u32)>) {
-        let caller = self.caller;
-        self.refused.extend(literals.filter(|(bytes, _)| overlap(caller, bytes)));
+        let (caller, Some(refused)) = (self.caller, &mut self.refused) else { return };
+        refused.extend(literals.filter(|(bytes, _)| overlap(caller, bytes)));
     }
 
     /// The parts of `whole` that the caller did not write.

@@ -48,11 +48,19 @@ impl Owner {
 /// A bounded cache that the tokenizers of a process share. Entries that were asked for again stay longest.
 #[derive(Debug)]
 pub struct SegmentCache {
-    entries: Cache<Kept, Arc<[u32]>, Bytes, BuildHasherDefault<FxHasher>>,
+    entries: Cache<Kept, SegmentIds, Bytes, BuildHasherDefault<FxHasher>>,
     hash: KeyedHash,
     shortest: usize,
     hits: AtomicU64,
     misses: AtomicU64,
+}
+
+/// The ids of a segment.
+#[derive(Debug, Clone)]
+pub(crate) struct SegmentIds {
+    pub(crate) ids: Arc<[u32]>,
+    /// True if they are of the segment's own bytes: nothing was rewritten, and nothing put before it.
+    pub(crate) is_verbatim: bool,
 }
 
 /// The bytes of a cache, and what became of look-ups.
@@ -102,9 +110,9 @@ impl Equivalent<Kept> for SegmentKey<&str> {
 #[derive(Debug, Clone, Copy)]
 struct Bytes;
 
-impl Weighter<Kept, Arc<[u32]>> for Bytes {
-    fn weight(&self, key: &Kept, ids: &Arc<[u32]>) -> u64 {
-        ENTRY + key.text.len() as u64 + size_of_val::<[u32]>(ids) as u64
+impl Weighter<Kept, SegmentIds> for Bytes {
+    fn weight(&self, key: &Kept, value: &SegmentIds) -> u64 {
+        ENTRY + key.text.len() as u64 + size_of_val::<[u32]>(&value.ids) as u64
     }
 }
 
@@ -144,8 +152,8 @@ impl Segments<'_> {
         pipeline: u64,
         text: &str,
         begins_text: bool,
-        encode: impl FnOnce() -> Result<Vec<u32>, E>,
-    ) -> Option<Result<Arc<[u32]>, E>> {
+        encode: impl FnOnce() -> Result<SegmentIds, E>,
+    ) -> Option<Result<SegmentIds, E>> {
         let Self { cache, owner } = *self;
         if !cache.takes(text) {
             return None;
@@ -158,12 +166,8 @@ impl Segments<'_> {
             return Some(Ok(ids));
         }
         cache.misses.fetch_add(1, Relaxed);
-        Some(encode().map(|ids| {
-            let ids = Arc::<[u32]>::from(ids);
-            cache
-                .entries
-                .insert(SegmentKey { text: text.into(), hash, pipeline, owner, begins_text }, Arc::clone(&ids));
-            ids
+        Some(encode().inspect(|ids| {
+            cache.entries.insert(SegmentKey { text: text.into(), hash, pipeline, owner, begins_text }, ids.clone());
         }))
     }
 }

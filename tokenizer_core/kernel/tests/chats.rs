@@ -42,7 +42,7 @@ fn read(marked: &str) -> (String, Vec<Range<usize>>) {
 fn control(pipeline: &Pipeline, marked: &str) -> (Vec<u32>, Vec<String>) {
     let (text, caller) = read(marked);
     let mut ids: Vec<u32> = Vec::new();
-    let refused = pipeline.encode_chat(&text, &caller, false, &mut ids).unwrap();
+    let refused = pipeline.encode_chat(&text, &caller, false, None, &mut ids).unwrap();
     ids.retain(|id| *id >= END);
     (ids, refused.into_iter().map(|(bytes, _)| text[bytes].to_owned()).collect())
 }
@@ -115,7 +115,7 @@ fn hostile_texts_take_linear_time() {
     let text = "<end".repeat(200_000) + &"<END>".repeat(200_000);
     let every_fourth: Vec<_> = (0..text.len()).step_by(4).map(|at| at..at + 1).collect();
     let mut ids: Vec<u32> = Vec::new();
-    let refused = pipeline.encode_chat(&text, &every_fourth, false, &mut ids).unwrap();
+    let refused = pipeline.encode_chat(&text, &every_fourth, false, None, &mut ids).unwrap();
     assert!(ids.iter().all(|id| *id < END));
     assert_eq!(refused.len(), 200_000);
 }
@@ -135,7 +135,7 @@ proptest! {
         }
         let pipeline = pipeline("[]", normalized);
         let mut offsets = Offsets::new(pipeline.tokens(), &text, Unit::Byte);
-        let refused = pipeline.encode_chat(&text, &caller, false, &mut offsets).unwrap();
+        let refused = pipeline.encode_chat(&text, &caller, false, None, &mut offsets).unwrap();
         for (id, [start, end]) in offsets.ids.iter().zip(offsets.spans.iter()) {
             let touches = |range: &Range<usize>| range.start < *end as usize && (*start as usize) < range.end;
             // A field that is empty has no byte that a literal could touch.

@@ -293,7 +293,7 @@ impl Pipeline {
 
     /// Encode a rendered chat: an added token, special or not, matches only where no byte of its literal, in bytes of
     /// `text`, stands in one of the caller's ranges. These are on borders of characters, in order and disjoint. Returns
-    /// the literals that were refused, with the id each would have had.
+    /// the literals that were refused, with the id each would have had. `segments` are those that are kept.
     ///
     /// # Errors
     /// As [`Self::encode`], but for `reserved_literal`.
@@ -302,11 +302,12 @@ impl Pipeline {
         text: &str,
         caller: &[Range<usize>],
         add_special_tokens: bool,
+        segments: Option<Segments<'_>>,
         sink: &mut impl Sink,
     ) -> Result<Vec<(Range<usize>, u32)>> {
         self.scratch.with(|scratch| {
             let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens };
-            let mut call = Call { guard: Some(Guard::new(caller)), ..self.call(options, scratch) };
+            let mut call = Call { guard: Some(Guard::new(caller)), segments, ..self.call(options, scratch) };
             self.encode_as(text, &mut call, sink)?;
             Ok(call.guard.map(Guard::refused).unwrap_or_default())
         })
@@ -326,7 +327,7 @@ impl Pipeline {
     ) -> Result<()> {
         self.scratch.with(|scratch| {
             let options = EncodeOptions { policy: SpecialPolicy::Parse, add_special_tokens: false };
-            let mut call = Call { guard: caller.map(Guard::new), segments, ..self.call(options, scratch) };
+            let mut call = Call { guard: caller.map(Guard::silent), segments, ..self.call(options, scratch) };
             self.encode_as(text, &mut call, sink)
         })
     }

@@ -1,10 +1,34 @@
 //! A text between its added tokens: normalized, begun as the model wants it, and given on to be cut.
 
+use std::ops::Range;
+
 use super::{Call, Pipeline, shift};
 use crate::added_tokens::{Pass, Segment};
 use crate::capacity::for_ids;
 use crate::error::Result;
 use crate::output::{Sink, Stretch};
+use crate::segment_cache::SegmentIds;
+
+/// The ids of one segment, on their way to those that are kept.
+struct SegmentSink {
+    ids: Vec<u32>,
+    is_verbatim: bool,
+}
+
+impl Sink for SegmentSink {
+    fn added(&mut self, id: u32, _source: Range<usize>) {
+        self.ids.push(id);
+    }
+
+    #[inline]
+    fn pieces(&mut self, ids: &[u32]) {
+        self.ids.pieces(ids);
+    }
+
+    fn stretch_begins(&mut self, stretch: &Stretch<'_>) {
+        self.is_verbatim = stretch.verbatim().is_some();
+    }
+}
 
 impl Pipeline {
     /// A whole text: look for added tokens that are literals of it.
@@ -27,14 +51,23 @@ impl Pipeline {
     }
 
     /// Text between the added tokens of the first pass, whose ids may be kept.
-    fn encode_kept_segment(&self, text: &str, start: usize, call: &mut Call<'_>, sink: &mut impl Sink) -> Result<()> {
-        if let Some(segments) = call.segments.filter(|_| self.keeps_segments) {
-            let encode = || {
-                let mut ids = for_ids(text.len());
-                self.encode_raw_segment(text, start, call, &mut ids).map(|()| ids)
+    fn encode_kept_segment<S: Sink>(&self, text: &str, start: usize, call: &mut Call<'_>, sink: &mut S) -> Result<()> {
+        let is_placed = !S::SPANS || self.model.tiles();
+        if let Some(segments) = call.segments.filter(|_| self.keeps_segments && is_placed) {
+            let encode = || -> Result<SegmentIds> {
+                let mut made = SegmentSink { ids: for_ids(text.len()), is_verbatim: false };
+                self.encode_raw_segment(text, start, call, &mut made)?;
+                Ok(SegmentIds { ids: made.ids.into(), is_verbatim: made.is_verbatim })
             };
-            if let Some(ids) = segments.ids(self.number, text, start == 0, encode) {
-                return ids.map(|ids| sink.pieces(&ids));
+            if let Some(known) = segments.ids(self.number, text, start == 0, encode) {
+                let SegmentIds { ids, is_verbatim } = known?;
+                if is_verbatim || !S::SPANS {
+                    let stretch = Stretch { start, alignment: None, inner: 0, spaced: None };
+                    sink.stretch_begins(&stretch);
+                    sink.pieces(&ids);
+                    sink.stretch_ended(&stretch, text.len());
+                    return Ok(());
+                }
             }
         }
         self.encode_raw_segment(text, start, call, sink)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::decimal::leading_number;
 use super::numbers::read_numbers;
-use super::special::plain_run;
+use super::special::{plain_run, string_run};
 use super::string::unescape;
 use crate::capacity::reserve;
 use crate::simd::byte_vector::WINDOW;
@@ -180,14 +180,8 @@ impl<'a> Scanner<'a> {
     fn skip_string(&mut self) -> Option<()> {
         let bytes = self.body.as_bytes();
         self.at += 1;
-        loop {
-            self.at += plain_run(bytes.get(self.at..)?);
-            match bytes.get(self.at)? {
-                b'"' => return Some(()),
-                b'\\' => self.at += 2,
-                _ => return None,
-            }
-        }
+        self.at += string_run(bytes.get(self.at..)?);
+        (*bytes.get(self.at)? == b'"').then_some(())
     }
 
     /// Take any value unread.

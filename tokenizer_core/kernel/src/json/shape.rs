@@ -1,6 +1,6 @@
 //! The number of values in a body, counted without reading them: it bounds the work of parsing.
 
-use super::special::plain_run;
+use super::special::string_run;
 
 /// The structure of a body outside its strings. It need not be JSON.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +49,9 @@ impl Shape {
 /// Find the end of the string whose first mark is taken, or the end of the body.
 fn behind_string(body: &[u8], mut at: usize) -> usize {
     while let Some(rest) = body.get(at..).filter(|rest| !rest.is_empty()) {
-        at += plain_run(rest);
-        match body.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            _ => at += 1,
+        at += string_run(rest) + 1;
+        if body.get(at - 1) == Some(&b'"') {
+            return at;
         }
     }
     body.len()

@@ -29,9 +29,48 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
 }
 
+/// The number of bytes before the first that ends a string, or may not stand in one: a quotation mark that is not
+/// escaped, or a control character.
+pub(super) fn string_run(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
+        let mut found = specials(window);
+        let mut length = WINDOW;
+        while found != 0 {
+            let place = found.trailing_zeros() as usize;
+            if window[place] != b'\\' {
+                return at + place;
+            }
+            // Neither the backslash nor the byte behind it, which may be the first of the next window.
+            found &= found - 1;
+            found &= !(1_u64.checked_shl(place as u32 + 1).unwrap_or(0));
+            length = length.max(place + 2);
+        }
+        at += length;
+    }
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            byte if is_special(*byte) => return at,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn slowly(bytes: &[u8]) -> usize {
+        let mut escaped = false;
+        let ends = |byte: &u8| {
+            let ends = is_special(*byte) && *byte != b'\\' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            ends
+        };
+        bytes.iter().position(ends).unwrap_or(bytes.len())
+    }
 
     #[test]
     fn a_run_ends_at_the_first_special_byte_wherever_it_stands() {
@@ -46,6 +85,11 @@ mod tests {
                         }
                         let slow = bytes.iter().position(|byte| is_special(*byte)).unwrap_or(length);
                         assert_eq!(plain_run(&bytes), slow, "{bytes:?}");
+                        assert_eq!(string_run(&bytes), slowly(&bytes), "{bytes:?}");
+                        if let Some(escaped) = at.checked_sub(1).and_then(|before| bytes.get_mut(before)) {
+                            *escaped = b'\\';
+                        }
+                        assert_eq!(string_run(&bytes), slowly(&bytes), "{bytes:?}");
                     }
                 }
             }

@@ -13,6 +13,7 @@ use super::text::utf8;
 use crate::decode::token_widths::Unit;
 use crate::encode::Pipeline;
 use crate::output::offsets::Offsets;
+use crate::segment_cache::Segments;
 
 /// `(start, end, literal)` in characters.
 type Refused = Vec<(usize, usize, String)>;
@@ -34,7 +35,7 @@ pub fn encode<'py>(
         let message = "caller holds half-open spans in characters of the text, in order and disjoint".to_owned();
         return Err(invalid_option(py, message, "caller"));
     };
-    encode_bytes(py, pipeline, text, &caller, unit, add_special_tokens)
+    encode_bytes(py, pipeline, text, &caller, unit, add_special_tokens, None)
 }
 
 /// Encode a text of which the caller wrote these bytes.
@@ -45,10 +46,11 @@ pub fn encode_bytes<'py>(
     caller: &[Range<usize>],
     unit: Unit,
     add_special_tokens: bool,
+    segments: Option<Segments<'_>>,
 ) -> PyResult<Encoded<'py>> {
     let (ids, spans, refused) = run_on(py, pipeline, text.len(), || {
         let mut offsets = Offsets::new(pipeline.stands_for(), text, unit);
-        let refused = pipeline.encode_chat(text, caller, add_special_tokens, &mut offsets)?;
+        let refused = pipeline.encode_chat(text, caller, add_special_tokens, segments, &mut offsets)?;
         Ok((offsets.ids, offsets.spans, to_characters(text, pipeline, refused)))
     })
     .raise_in(py, text)?;

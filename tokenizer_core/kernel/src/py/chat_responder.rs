@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use super::arguments::choice;
 use super::codec::PyCodec;
 use super::raise::{run, run_on};
-use super::responder::{Outcome, other_tokenizer, outcome};
+use super::responder::{Outcome, other_tokenizer, outcome, written};
 use super::template::{Now, PyTemplate, clock_of, content_format_of};
 use crate::encode::Pipeline;
 use crate::requests::{Answer, ChatOptions, ChatOutcome, ChatRequest, ChatRoute, ChatSettings, Renderer};
@@ -30,7 +30,7 @@ pub struct PyChatResponder {
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "SegmentCache", module = "tokenizer_core._kernel", frozen)]
-pub struct PySegmentCache(SegmentCache);
+pub struct PySegmentCache(pub(super) SegmentCache);
 
 #[pymethods]
 impl PySegmentCache {
@@ -56,6 +56,7 @@ struct ResponderOptions {
     literals: String,
     max_items: usize,
     max_model_len: usize,
+    may_parse: bool,
     most: Option<u64>,
 }
 
@@ -87,17 +88,19 @@ impl PyChatResponder {
         self.ask(choice(body.py(), "route", route, &routes)?, body, reference, now, options)
     }
 
-    fn render<'py>(
+    fn ids<'py>(
         &self,
+        route: &str,
         body: &Bound<'py, PyBytes>,
         reference: Option<&str>,
         now: Option<Now>,
         options: ResponderOptions,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = body.py();
-        match self.ask(ChatRoute::Render, body, reference, now, options)? {
+        let routes = [("render", ChatRoute::Render), ("bytes", ChatRoute::Bytes)];
+        match self.ask(choice(py, "route", route, &routes)?, body, reference, now, options)? {
             Outcome::Answered(Answer { json, tokens, rest }) => {
-                (PyBytes::new(py, &json), tokens, PyBytes::new(py, rest.as_bytes())).into_bound_py_any(py)
+                (written(py, json), tokens, PyBytes::new(py, rest.as_bytes())).into_bound_py_any(py)
             }
             outcome => outcome.into_pyobject(py),
         }
@@ -117,6 +120,7 @@ impl PyChatResponder {
         let options = ChatOptions {
             content_format: content_format_of(py, &given.content_format)?,
             parses: given.literals == "parse",
+            may_parse: given.may_parse,
             max_items: given.max_items,
             most: given.most,
             max_model_len: given.max_model_len,

@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PySequence, PyString};
 
 use super::arguments::choice;
 use super::array::{self, Array};
+use super::chat_responder::PySegmentCache;
 use super::raise::{Raise, exception, invalid_option, run, run_on};
 use super::rendering::PyRendering;
 use super::text::{self, utf8};
@@ -20,6 +21,7 @@ use crate::output::offsets::Offsets;
 use crate::piece_cache::CacheStatistics;
 use crate::regex::BASE_STEPS;
 use crate::scratch::CACHE_BYTES;
+use crate::segment_cache::Owner;
 
 /// See `_kernel.pyi`.
 #[pyclass(name = "Pipeline", module = "tokenizer_core._kernel", frozen)]
@@ -150,15 +152,17 @@ impl PyPipeline {
         chat::encode(&self.0, text, &caller, self::unit(text.py(), unit)?, add_special_tokens)
     }
 
-    #[pyo3(signature = (rendering, unit="char"))]
+    #[pyo3(signature = (rendering, unit="char", segments=None))]
     fn encode_rendering<'py>(
         &self,
         py: Python<'py>,
         rendering: &PyRendering,
         #[pyo3(from_py_with = arguments::unit)] unit: &str,
+        segments: Option<&PySegmentCache>,
     ) -> PyResult<chat::Encoded<'py>> {
         let unit = self::unit(py, unit)?;
-        chat::encode_bytes(py, &self.0, &rendering.0.text, &rendering.caller(), unit, false)
+        let segments = segments.map(|segments| segments.0.of(Owner::new("", "")));
+        chat::encode_bytes(py, &self.0, &rendering.0.text, &rendering.caller(), unit, false, segments)
     }
 
     #[pyo3(signature = (text, n, special_tokens="reject", add_special_tokens=false))]

@@ -111,10 +111,12 @@ impl<'py> IntoPyObject<'py> for Outcome {
             Self::TakesLong => false.into_bound_py_any(py),
             Self::Failed(error) => Err(exception(py, &error, None)),
             Self::OtherTokenizer(name) => Ok(PyString::new(py, &name).into_any()),
-            Self::Answered(Answer { json, tokens, .. }) if json.len() <= COPIED => {
-                (PyBytes::new(py, &json), tokens).into_bound_py_any(py)
-            }
-            Self::Answered(Answer { json, tokens, .. }) => (PyArray1::from_vec(py, json), tokens).into_bound_py_any(py),
+            Self::Answered(Answer { json, tokens, .. }) => (written(py, json), tokens).into_bound_py_any(py),
         }
     }
+}
+
+/// Bytes that were written, as Python gets them.
+pub fn written(py: Python<'_>, json: Vec<u8>) -> Bound<'_, PyAny> {
+    if json.len() <= COPIED { PyBytes::new(py, &json).into_any() } else { PyArray1::from_vec(py, json).into_any() }
 }

@@ -1,4 +1,4 @@
-//! Requests with one plain chat: `/encode`, `/count`, and vLLM's `/tokenize` and render route.
+//! Requests with one plain chat: `/encode`, `/count`, vLLM's `/tokenize` and render route.
 
 use super::Answer;
 use super::answer::write_field;
@@ -21,6 +21,8 @@ pub enum ChatRoute {
     Encode,
     /// The number of ids alone.
     Count,
+    /// Each id as four bytes, the least one first; the rest is how an answer in JSON begins.
+    Bytes,
     /// The answer of vLLM to `/tokenize`.
     Tokenize,
     /// The list of ids, or null and what comes behind those that the caller has: the service writes the rest of the
@@ -82,6 +84,8 @@ pub struct ChatOptions<'o> {
     pub content_format: ContentFormat,
     /// True if the literals of special tokens in the caller's text are the tokens, unless the request says otherwise.
     pub parses: bool,
+    /// True if a native request may say so.
+    pub may_parse: bool,
     /// The most messages.
     pub max_items: usize,
     /// The steps that the template may take.
@@ -102,7 +106,7 @@ impl<'a> ChatRequest<'a> {
         let form = match route {
             ChatRoute::Tokenize => MessageForm::Tokenize,
             ChatRoute::Render => MessageForm::Render,
-            ChatRoute::Encode | ChatRoute::Count => MessageForm::Sent,
+            ChatRoute::Encode | ChatRoute::Count | ChatRoute::Bytes => MessageForm::Sent,
         };
         let mut request = Self {
             route,
@@ -137,7 +141,7 @@ impl<'a> ChatRequest<'a> {
                 Some(())
             }
             _ if is_vllm => request.read_of_vllm(scanner, key),
-            _ => request.read_native(scanner, key),
+            _ => request.read_native(scanner, key, options.may_parse),
         })?;
         scanner.end()?;
         if request.fields.is_empty() {
@@ -148,7 +152,7 @@ impl<'a> ChatRequest<'a> {
     }
 
     /// Read a member of a native request.
-    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str) -> Option<()> {
+    fn read_native(&mut self, scanner: &mut Scanner<'a>, key: &str, may_parse: bool) -> Option<()> {
         let chat = &mut self.chat;
         match key {
             "add_generation_prompt" => chat.add_generation_prompt = scanner.boolean()?,
@@ -156,12 +160,17 @@ impl<'a> ChatRequest<'a> {
             "tokenizer" => self.tokenizer = scanner.plain_string_or_null()?,
             "template_args" => chat.arguments = scanner.skip_or_null()?,
             "special_tokens" => {
-                self.parses = false;
-                (scanner.plain_string()? == "text").then_some(())?;
+                self.parses = match scanner.plain_string()? {
+                    "text" => false,
+                    "parse" if may_parse => true,
+                    _ => return None,
+                };
             }
             "unused" => (scanner.plain_string()? == "refuse").then_some(())?,
             "documents" => chat.documents = scanner.skip_or_null()?,
-            "return" if self.route == ChatRoute::Encode => self.fields = read_fields(scanner)?,
+            "return" if matches!(self.route, ChatRoute::Encode | ChatRoute::Bytes) => {
+                self.fields = read_fields(scanner)?
+            }
             "since" if self.route == ChatRoute::Encode => self.since = Some(Since::read(scanner.skip()?.json)?),
             _ => return None,
         }
@@ -275,6 +284,13 @@ impl<'a> ChatRequest<'a> {
                         since.write(&ids, &mut json);
                     }
                 }
+            }
+            ChatRoute::Bytes => {
+                fields.contains(&ReturnField::Ids).then_some(())?;
+                let rest = String::from_utf8(json).ok()?;
+                let mut bytes = vec![0; size_of_val::<[u32]>(&ids)];
+                bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(bytes, id)| *bytes = id.to_le_bytes());
+                return Some(Answer { json: bytes, tokens: ids.len(), rest });
             }
             ChatRoute::Tokenize => {
                 json.clear();

@@ -68,7 +68,7 @@ pub fn chats(data: &[u8]) {
     let Case { stages, config, normalizer, pipeline } = MADE[number].get_or_init(|| make_case(number));
     let (text, caller) = read(reader.rest());
     let mut sink = Offsets::new(pipeline.tokens(), &text, Unit::Byte);
-    let refused = pipeline.encode_chat(&text, &caller, false, &mut sink).unwrap();
+    let refused = pipeline.encode_chat(&text, &caller, false, None, &mut sink).unwrap();
     let found: Vec<(u32, Range<usize>)> = std::iter::zip(&*sink.ids, &*sink.spans)
         .filter(|(id, _)| **id >= FIRST)
         .map(|(id, [start, end])| (*id, *start as usize..*end as usize))

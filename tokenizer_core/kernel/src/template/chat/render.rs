@@ -120,6 +120,7 @@ impl Template {
         let (budget, after) = chat.before.and_another(shared, own, chat.most);
         let given = budget.left();
         let mut run = Run::new(variables, clock, budget);
+        run.out.reserve(own)?;
         let text = run.root(&self.body, &self.scope, self.slots).map_err(|mut failure| {
             if failure.kind == Kind::Failed {
                 places.tell(&mut failure);
