@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
+from tokenizer_core.corpus.bounds import UNBOUNDED
 from tokenizer_core.corpus.documents import between, lines_before
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
 from tokenizer_core.corpus.languages import check_languages, check_parallel
@@ -80,7 +81,7 @@ def count(
         check_languages(files, rules.has_languages)
     if files is not None:
         found = sources(files)
-        check_parallel(found)
+        check_parallel(found, UNBOUNDED)
         counting = Counting(files, rules, reporter, total=sum(source.size or 0 for source in found))
         counts = counting.of_sources(found, max_piece_length)
     else:

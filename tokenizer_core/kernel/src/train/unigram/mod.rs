@@ -162,8 +162,8 @@ fn check_memory(counts: &Counts, text: &TrainingText, places: usize, options: &U
     let bytes = counts.held_bytes() + 8 * places as u64 + 12 * text.len() as u64 + BYTES_A_PIECE * pieces;
     if options.memory.is_some_and(|memory| bytes > memory) {
         let message = format!(
-            "learning needs {} MB of memory for the distinct pieces of this corpus; allow so much, leave rare pieces out \
-             with min_count, or take fewer seeds",
+            "learning needs {} MB of memory for the distinct pieces of this corpus; allow so much, leave rare pieces \
+             out with min_count, or take fewer seeds",
             bytes.div_ceil(1_000_000)
         );
         return Err(Error::new(Code::CorpusTooLarge, message).at_field("memory"));

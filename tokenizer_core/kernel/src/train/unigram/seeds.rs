@@ -239,7 +239,7 @@ impl<'a> SuffixOrder<'a> {
         }
     }
 
-    /// The length of what is an entry of a substring: it without the spaces that may not end it, if that is no other one.
+    /// The length of a substring without the spaces that may not end it, if that is no other substring.
     fn entry(&self, length: usize, places: &[u32], found: Range<usize>) -> Option<usize> {
         let Limits { borders, space, .. } = self.limits;
         if !(borders.spaces_begin || borders.spaces_end) {
