@@ -50,7 +50,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "settings give the same bytes, however often the run was interrupted and continued with --resume.",
     )
     parser.add_argument("corpus", nargs="*", metavar="CORPUS", help="files, directories, glob patterns and URLs")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the artifact directory to write")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the artifact directory to write")
     parser.add_argument("--settings", metavar="FILE", help="settings as a JSON object; a flag wins over it")
     add_flags(parser)
     parser.add_argument(
@@ -79,6 +79,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, publish and report."""
+    if args.output is None:
+        if not args.dry_run:
+            raise usage("name the artifact directory to write with --output")
+        args.output = "tokenizer"
     output = Path(args.output)
     if output.name in ("", ".."):
         raise usage(f"--output is a directory to make, which {args.output!r} cannot be; give it a name")
@@ -160,6 +164,11 @@ def _recipe(args: argparse.Namespace, work: Path) -> Recipe:
     settings = given(args)
     kept = _kept(work) if args.resume else None
     corpus = settings.get("corpus", {})
+    if args.resume and kept is None and not corpus:
+        finished = f"; {args.output} is finished" if Path(args.output).exists() else ""
+        raise usage(f"{work} holds no interrupted run to resume{finished}; name a corpus to begin another")
+    if args.dry_run and not corpus:
+        settings["corpus"] = {"paths": ["CORPUS"]}
     if kept is None or {"paths", "texts"} & corpus.keys():
         return checked(settings, args)
     if isinstance(settings.get("extends"), str):

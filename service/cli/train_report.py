@@ -109,8 +109,9 @@ def _sample(sample: Mapping[str, int] | None) -> list[tuple[str, str]]:
     if sample is None:
         return []
     spaces, characters = (sample[name] / max(1, sample["tokens"]) for name in ("spaces", "characters"))
-    tokens = f"{spaces:.0%} of {counted(sample['tokens'], 'token')} are lone spaces, {characters:.0%} other characters"
-    return [("sample", f"{tokens}; {sample['back']:,} of {counted(sample['lines'], 'line')} come back")]
+    tokens, lines = counted(sample["tokens"], "token"), counted(sample["lines"], "line")
+    shares = f"{spaces:.0%} of {tokens} are lone spaces, {characters:.0%} other single characters"
+    return [("sample", f"{shares}; {sample['back']:,} of {lines} come back")]
 
 
 def fertility_table(document: Mapping[str, Any]) -> list[list[str]]:

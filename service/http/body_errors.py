@@ -43,6 +43,7 @@ CALLED_ELSEWHERE = {
     "chat_template": "template",
     "truncation": "max_length",
     "parts": "return",
+    "paths": "files",
     "max_tokens": "max_length",
 }
 """Aliases of our fields in other APIs."""
@@ -103,6 +104,9 @@ def _nearest_field(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return ""
         model = inner
+    for name, field in model.model_fields.items():
+        if wrong in _fields_within(field.annotation):
+            return f"; did you mean '{name}.{wrong}'?"
     known = [field.alias or name for name, field in model.model_fields.items()]
     return did_you_mean(wrong, known, CALLED_ELSEWHERE)
 

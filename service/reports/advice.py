@@ -119,10 +119,12 @@ def _size(document: Mapping[str, Any], settings: Mapping[str, Any], named: Namin
         )
     elif many:
         # The likelihood takes rare pairs first, so a smaller vocabulary would keep them.
-        way = f"set {named('min_frequency')} {RARE}" if is_by_likelihood else f"ask for about {often:,} tokens"
+        way = f", or ask for about {often:,} tokens" if learned["rare"] < learned["merges"] else ""
+        if is_by_likelihood:
+            way = f", or set {named('min_frequency')} {RARE}"
         yield (
             f"The vocabulary is large for the corpus: {seldom}, and a model learns little about a token that it sees "
-            f"so rarely. Give more text, or {way}."
+            f"so rarely. Give more text{way}."
         )
 
 

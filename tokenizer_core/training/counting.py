@@ -370,5 +370,5 @@ def _named(error: TokdError, found: Sequence[Source]) -> TokdError:
         place["byte"] = place.pop("index")
     name = found[row].name
     has_lines = found[row].format in ("jsonl", "text")
-    way = "; mend it, or have such lines left out with on_error" if has_lines else ""
+    way = "; mend it, or have such lines left out with on_error=skip" if has_lines else ""
     return type(error)(f"{name}: {error.message}{way}", code=error.code, file=name, **place)

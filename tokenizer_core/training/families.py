@@ -54,6 +54,8 @@ def settings_of(model: str, given: Mapping[str, Any]) -> AnySettings:
         if name not in ALL_FIELDS:
             raise InvalidOption(f"no setting is called {name[:80]!r}{did_you_mean(name, FIELDS[kind])}", field=name)
         takers = [other for other, names in FIELDS.items() if name in names]
-        message = f"the model {kind!r} takes no {name}, which is of {', '.join(takers)}; leave it away"
+        message = (
+            f"the model {kind!r} takes no {name}, which is of {', '.join(takers)}; take one of these, or leave it away"
+        )
         raise InvalidOption(message, field=name)
     return SETTINGS[kind](**{name: value for name, value in given.items() if name != "style"})

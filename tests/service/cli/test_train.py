@@ -169,6 +169,7 @@ def test_a_huge_piece_is_warned_of_in_one_line(folder, capsysbinary):
     [
         (["-o", "x"], "usage", 2, "name a corpus"),
         (["corpus"], "usage", 2, "--output"),
+        (["-o", "x", "--resume"], "usage", 2, "x.run holds no interrupted run to resume; name a corpus"),
         (["corpus", "-o", ""], "usage", 2, "--output is a directory to make"),
         (["corpus", "-o", "."], "usage", 2, "--output is a directory to make, which '.' cannot be"),
         (["corpus", "-o", "/", "--resume"], "usage", 2, "--output is a directory to make"),

@@ -126,6 +126,11 @@ def test_a_vocabulary_with_many_rare_pairs_is_large(rare, is_said):
         assert "about 360 tokens" in found[0]
 
 
+def test_nobody_is_told_to_learn_nothing():
+    (sentence,) = advice(document(learned={"merges": 240, "rare": 240}))
+    assert sentence.endswith("so rarely. Give more text.")
+
+
 def test_fewer_tokens_by_likelihood_would_keep_the_rare_pairs():
     settings = {"model": "wordpiece", "score": "likelihood"}
     (sentence,) = advice(document(settings, learned={"merges": 240, "rare": 140}))

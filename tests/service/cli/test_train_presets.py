@@ -139,3 +139,8 @@ def test_the_same_line_gives_both_programs_the_same_pieces(more: str, tmp_path: 
     assert main(["train", "-o", str(tmp_path / "made"), "--spm-flags", line]) == 0
     ours = {text for text, _ in Tokenizer.open(tmp_path / "made").parts.vocabulary.token_texts()}
     assert ours == {theirs.id_to_piece(id) for id in range(3, theirs.get_piece_size())}
+
+
+def test_settings_are_shown_without_corpus_or_output(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["train", "--preset", "t5", "--dry-run"]) == 0
+    assert json.loads(capsysbinary.readouterr().out)["model"] == "unigram"

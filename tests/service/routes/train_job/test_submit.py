@@ -135,6 +135,14 @@ def test_bad_settings_are_refused_with_the_field(refusing: Board, settings: Any,
 
 
 @pytest.mark.parametrize(
+    ("wrong", "meant"), [({"vocab_size": 270}, "'settings.vocab_size'"), ({"corpus": {"paths": ["a"]}}, "'files'")]
+)
+def test_a_setting_in_the_wrong_place_is_told_its_place(refusing: Board, wrong: dict[str, Any], meant: str) -> None:
+    answer = refusing.client.post("/train-job", json={"corpus": {"texts": TEXTS}, **wrong})
+    assert f"did you mean {meant}?" in answer.text
+
+
+@pytest.mark.parametrize(
     ("body", "code", "path"),
     [
         ({}, "missing_field", "corpus"),
