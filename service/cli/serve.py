@@ -71,7 +71,8 @@ def _require_address(settings: Settings, flags: Mapping[str, Any]) -> None:
             probe.bind(address)
     except OSError as error:
         where, wrong = f"{settings.host}:{settings.port}", reason(error)
-        ways = f"{source_of('host', flags)} or {source_of('port', flags)}"
+        host, port = (source_of(name, flags) for name in ("host", "port"))
+        ways = f"{host} or {'--port (TOKD_PORT)' if port == 'port' else port}"
         raise CommandError("address_unavailable", f"{where}: {wrong}; take another {ways}") from None
     except UnicodeError:
         raise CommandError(
