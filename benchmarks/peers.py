@@ -63,7 +63,7 @@ def prepare() -> None:
     done = PEERS / "installed"
     if done.exists() and done.read_text(encoding="utf-8").split() == wanted:
         return
-    print(f"installing the peers into {PEERS.relative_to(ROOT)}", file=sys.stderr)
+    print(f"installing the peers into {PEERS.relative_to(ROOT)}, once; this takes minutes", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
     if not pip_install(*NEEDED):
         raise SystemExit("the peers that every comparison needs did not install")

@@ -7,7 +7,6 @@ derived from it. Nothing is read at import.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -31,7 +30,6 @@ PACK_LEAST = 256 << 10
 """Smaller answers take longer to pack than to send."""
 
 _DAY_SECONDS = 86_400
-_UNITS = ("bytes", "seconds", "days", "port")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _MODE = re.compile(r"[0-7]{3}")
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
@@ -346,21 +344,6 @@ def source_of(name: str, flags: Mapping[str, Any]) -> str:
         if row.name == name:
             return row.flag if flags.get(name) is not None else row.env if row.env in ours(os.environ) else name
     return name
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Give a parser one flag for every setting; what it parses goes to ``Settings.load`` as ``vars(namespace)``."""
-    for row in table():
-        help_text = f"{row.meaning} (default: {row.default_text}; {row.env})".replace("%", "%%")
-        if isinstance(row.default, tuple):
-            help_text += f"; repeatable, in the variable separated by {row.separator!r}"
-            parser.add_argument(row.flag, dest=row.name, action="append", metavar=row.item, help=help_text)
-        elif row.type is bool:
-            parser.add_argument(row.flag, dest=row.name, nargs="?", const="true", metavar="BOOL", help=help_text)
-        else:
-            last = row.name.rsplit("_")[-1]
-            metavar = row.item or ("N" if row.type is int and last not in _UNITS else last.upper())
-            parser.add_argument(row.flag, dest=row.name, metavar=metavar, help=help_text)
 
 
 def markdown() -> str:

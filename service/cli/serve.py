@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser, refused_setting
+from service.cli.setting_flags import add_flags
 from service.cli.streams import CommandError, reason
 from service.cli.system import SERVER, require_system
 from service.setting_values import InvalidSetting
-from service.settings import Settings, add_flags, source_of
+from service.settings import Settings, source_of
 from tokenizer_core import ArtifactError
 
 _MAX_UDS_BYTES = 107
@@ -71,7 +72,8 @@ def _require_address(settings: Settings, flags: Mapping[str, Any]) -> None:
             probe.bind(address)
     except OSError as error:
         where, wrong = f"{settings.host}:{settings.port}", reason(error)
-        ways = f"{source_of('host', flags)} or {source_of('port', flags)}"
+        host, port = (source_of(name, flags) for name in ("host", "port"))
+        ways = f"{host} or {'--port (TOKD_PORT)' if port == 'port' else port}"
         raise CommandError("address_unavailable", f"{where}: {wrong}; take another {ways}") from None
     except UnicodeError:
         raise CommandError(

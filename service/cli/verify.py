@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import httpx
 import orjson
 
 from service.cli.options import Parser, add_tokenizer
-from service.cli.streams import CommandError, excerpt, note, write_json, write_line
+from service.cli.streams import CommandError, excerpt, note, usage, write_json, write_line
 from service.cli.verify_cases import Case, cases
 from service.cli.verify_shrink import smallest
 from service.errors import ServiceError
@@ -23,6 +24,9 @@ from tokenizer_core import MessageForm, Tokenizer
 _TOKENIZE = {"chat": "/tokenize", "text": "/tokenize"}
 _RENDER = {"chat": "/v1/chat/completions/render", "text": "/v1/completions/render"}
 _SECONDS = 30.0
+_MESSAGE_CHARS = 500
+"""Longest message of an engine that is printed."""
+
 _SHOWN = 10
 """Differences that are made small and printed; all are counted."""
 
@@ -60,9 +64,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
+    engine_url = _address(args.engine)
     artifact = Artifact(args.tokenizer, args.route)
     headers = {} if args.key is None else {"authorization": f"Bearer {args.key}"}
-    with httpx.Client(base_url=args.engine, headers=headers, timeout=_SECONDS) as client:
+    with httpx.Client(base_url=engine_url, headers=headers, timeout=_SECONDS) as client:
         engine = Engine(client, args.model, _RENDER if args.route == "render" else _TOKENIZE)
         differences = []
         every = cases()
@@ -149,18 +154,37 @@ class Engine:
             message = f"{excerpt(f'{self._client.base_url}: {error}')}; start the engine, or correct --engine"
             raise CommandError("engine_unreachable", message) from None
         if answer.status_code in (401, 403, 404, 405) or answer.status_code >= 500:
-            message = f"{self._client.base_url} answered {answer.status_code} on {path}: {answer.text}"
-            raise CommandError("engine_failed", excerpt(message))
+            raise self._failed(f"{answer.status_code} on {path}", answer)
         if answer.status_code != 200:
-            return Refused(f"{answer.status_code}: {excerpt(answer.text)}")
+            return Refused(f"{answer.status_code}: {_said(answer)}")
         try:
             found = answer.json()
             found = found[0] if isinstance(found, list) else found
             ids = next(found[name] for name in ("tokens", "token_ids", "input_ids") if name in found)
             return [int(id) for id in ids]
         except (ValueError, TypeError, LookupError, StopIteration):
-            message = f"{self._client.base_url} answered no ids on {path}: {answer.text}"
-            raise CommandError("engine_failed", excerpt(message)) from None
+            raise self._failed(f"no ids on {path}", answer) from None
+
+    def _failed(self, found: str, answer: httpx.Response) -> CommandError:
+        ways = "check --engine, --model, --key or --route"
+        return CommandError("engine_failed", f"{self._client.base_url} answered {found}: {_said(answer)}; {ways}")
+
+
+def _address(text: str) -> httpx.URL:
+    with suppress(httpx.InvalidURL):
+        url = httpx.URL(text)
+        if url.scheme in ("http", "https") and url.host:
+            return url
+    raise usage(f"--engine is {excerpt(text)!r}; it begins with http:// or https:// and a host")
+
+
+def _said(answer: httpx.Response) -> str:
+    """Return the message of an engine's error, else the beginning of the answer."""
+    try:
+        found = answer.json()
+        return excerpt(str(found.get("error", found)["message"]), _MESSAGE_CHARS)
+    except (ValueError, AttributeError, TypeError, LookupError):
+        return excerpt(answer.text)
 
 
 def _differ(ours: Found, theirs: Found) -> bool:

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from service.cli.setting_flags import HEADINGS, add_flags
 from service.registry.places import tokenizers_directory
 from service.setting_values import InvalidSetting
-from service.settings import Settings, add_flags, markdown, source_of, table
+from service.settings import Settings, markdown, source_of, table
 from tests.support.server import ROOT
 
 
@@ -171,6 +172,8 @@ def test_help_names_every_setting_its_default_and_its_variable() -> None:
         assert row.flag in text
         assert row.env in text
         assert f"(default: {row.default_text};" in text
+    assert HEADINGS.keys() <= {row.name for row in table()}
+    assert all(f" {heading}: --" in text for heading in HEADINGS.values())
 
 
 def test_documentation_holds_the_table() -> None:

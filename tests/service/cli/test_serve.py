@@ -214,7 +214,7 @@ def test_serve_says_in_one_line_that_a_port_is_taken(tokd):
     [
         (["--uds", "no/such/socket"], "--uds no/such"),
         (["--uds", "s" * 108], "107"),
-        (["--host", "192.0.2.1"], "take another --host or port"),
+        (["--host", "192.0.2.1"], "take another --host or --port (TOKD_PORT)"),
         (["--host", "a..b"], "--host 'a..b'"),
     ],
 )

@@ -169,6 +169,23 @@ def test_what_is_no_engine_is_an_error(
     assert "tokd: error: engine_failed: " in capsys.readouterr().err
 
 
+def test_the_engines_message_is_printed_whole(
+    client: TestClient, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with engine(client) as url:
+        assert main(["verify", "-t", str(path), "--engine", url, "--model", "m" * 90]) == 1
+        said = client.post("/tokenize", json={"model": "m" * 90, "prompt": "x"}).json()["error"]["message"]
+    ways = "check --engine, --model, --key or --route"
+    assert capsys.readouterr().err == f"tokd: error: engine_failed: {url} answered 404 on /tokenize: {said}; {ways}\n"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8199", "localhost", "http://", "ftp://127.0.0.1", "http://a:b", ""])
+def test_an_address_that_cannot_be_is_named(address: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "-t", str(path), "--engine", address]) == 2
+    wrong = f"--engine is {address!r}; it begins with http:// or https:// and a host"
+    assert capsys.readouterr().err == f"tokd: error: usage: {wrong}\n"
+
+
 def test_the_smallest_input_is_found() -> None:
     assert smallest({"prompt": "a" * 100 + "b" + "c" * 99}, lambda body: "b" in body["prompt"]) == {"prompt": "b"}
     chat = {"messages": [{"role": "user", "content": "x"}] * 3, "tools": [1, 2, 3], "add_generation_prompt": True}
