@@ -24,7 +24,7 @@ from service.log_lines import configure_logging
 from tokenizer_core import Bounds, StepLimit, TokdError
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
-_OF_CORPUS = frozenset(("format", "field", "column", "on_error", "language"))
+_OF_CORPUS = frozenset(("field", "column", "on_error", "language"))
 """Only of files that a pattern or a directory found: others are named by their place in the request."""
 
 _log = logging.getLogger("tokd.jobs")

@@ -51,6 +51,17 @@ def test_wrong_options_are_named(corpus, tmp_path, capsys):  # noqa: F811
     assert "--eos is after" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [(["encode-corpus"], "--input-format"), (["pack", "--length", "8"], "--input-format"), (["train"], "--format")],
+)
+def test_the_option_that_says_what_files_are_is_the_command_s_own(command, flag, artifact, tmp_path, capsys):
+    (tmp_path / "README.md").write_text("text")
+    for file, words in (("README.md", f"in it; give {flag}: text"), ("*.mdx", f"for others give {flag}")):
+        assert main([*command, str(tmp_path / file), "-o", str(tmp_path / "out.npy")]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, capsys):  # noqa: F811
     with (corpus / "a.jsonl").open("ab") as file:
         file.write(b'{"text": 1}\n' + line("fine"))
