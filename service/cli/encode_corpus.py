@@ -102,8 +102,8 @@ def _add_files(parser: Parser) -> None:
         "--shard-bytes",
         type=size,
         metavar="SIZE",
-        default=10**9,
-        help="unpacked bytes of the corpus for each shard, such as 500M (default: 1G)",
+        default=1 << 30,
+        help="unpacked bytes of the corpus for each shard, such as 500M (default: 1 GiB)",
     )
     parser.add_argument(
         "--shuffle", type=_seed, metavar="SEED", help="permute the documents of each shard, and the shards"
