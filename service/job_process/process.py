@@ -81,6 +81,7 @@ def explain(error: BaseException, order: dict[str, Any], settings: Collection[st
     """Return why a job failed, for its owner: a bug goes into the log, and paths of this server are left out."""
     if isinstance(error, TokdError) and error.code != "internal":
         message = without_places(error.message, order)
+        message = re.sub(rf"(?<![\w.])(?=(?:{'|'.join(settings)})=)", "settings.", message)
         return {"code": error.code, "message": message[:1000], "path": _path(error, order, settings)}
     if (of_disk := disk_error(error)) is not None:
         _log.error("a job failed: %s", error)

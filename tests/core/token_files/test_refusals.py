@@ -34,6 +34,7 @@ def test_a_wrong_line_is_named_and_leaves_nothing(tokenizer, corpus, tmp_path):
         with pytest.raises(InvalidCorpus, match=r"line 3 of .*a\.jsonl: ") as caught:
             encode_corpus(corpus, tokenizer, tmp_path / "out")
         assert (caught.value.code, caught.value.place["line"]) == (code, 3)
+        assert ("not JSON: expected ident at column 2; mend it" in caught.value.message) == (wrong == b"not json")
         assert names(tmp_path) == ["in"]
 
 
