@@ -7,8 +7,8 @@ from pathlib import Path
 
 from service.cli.options import Parser, whole_number
 from service.cli.streams import write_json, write_line
-from service.cli.token_files import check_and_show
-from tokenizer_core import CheckReport, check_artifact, is_token_files
+from service.cli.token_files import check_and_show, holds_token_files
+from tokenizer_core import CheckReport, check_artifact
 
 _MARKS = {"passed": "passed", "failed": "FAILED", "not_applicable": "-"}
 
@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit and print."""
-    if is_token_files(Path(args.artifact)):
+    if holds_token_files(Path(args.artifact)):
         return check_and_show(Path(args.artifact), args.tokenizer, as_json=args.json)
     report = check_artifact(args.artifact, embedding_rows=args.embedding_rows)
     if args.json:

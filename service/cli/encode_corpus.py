@@ -9,7 +9,7 @@ from typing import get_args
 
 from service.cli.encode_progress import EncodeBar
 from service.cli.engines import add_engine, engine_of
-from service.cli.options import POLICIES, Parser, add_tokenizer, place, size, whole_number
+from service.cli.options import POLICIES, Parser, add_input_format, add_tokenizer, place, size, whole_number
 from service.cli.streams import (
     CommandError,
     counted,
@@ -22,7 +22,6 @@ from service.cli.streams import (
     write_line,
 )
 from tokenizer_core import (
-    CorpusFormat,
     Dtype,
     EndOfText,
     Files,
@@ -48,7 +47,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("-o", "--output", type=place, metavar="DIR", required=True, help="the directory to write")
     add_tokenizer(parser)
     parser.add_argument(
-        "--format", choices=get_args(LayoutName), default="megatron", help="the format to write (default: %(default)s)"
+        "--format",
+        dest="layout",
+        choices=get_args(LayoutName),
+        default="megatron",
+        help="the format to write (default: %(default)s)",
     )
     _add_documents(parser)
     _add_files(parser)
@@ -68,9 +71,7 @@ def _add_documents(parser: Parser) -> None:
         choices=("assistant", "last", "all"),
         help="what of a chat is trained on: the assistant's turns (the default), the last of them, or all",
     )
-    parser.add_argument(
-        "--input-format", choices=get_args(CorpusFormat)[:3], help="what the files are, whatever they are called"
-    )
+    add_input_format(parser)
     parser.add_argument(
         "--eos",
         type=_end_of_text,
@@ -101,8 +102,8 @@ def _add_files(parser: Parser) -> None:
         "--shard-bytes",
         type=size,
         metavar="SIZE",
-        default=10**9,
-        help="unpacked bytes of the corpus for each shard, such as 500M (default: 1G)",
+        default=1 << 30,
+        help="unpacked bytes of the corpus for each shard, such as 500M (default: 1 GiB)",
     )
     parser.add_argument(
         "--shuffle", type=_seed, metavar="SEED", help="permute the documents of each shard, and the shards"
@@ -140,7 +141,13 @@ def run(args: argparse.Namespace) -> int:
         require_absent(output)
     require_writable(output)
     field = args.field or "text"
-    files = Files(paths=tuple(args.corpus), format=args.input_format, field=field, column=field, on_error=args.on_error)
+    files = Files(
+        paths=tuple(args.corpus),
+        format=getattr(args, "corpus.format"),
+        field=field,
+        column=field,
+        on_error=args.on_error,
+    )
     tokenizer = Tokenizer.open(args.tokenizer)
     bar = EncodeBar(quiet=args.quiet)
     try:
@@ -149,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
                 files,
                 tokenizer,
                 output,
-                layout=args.format,
+                layout=args.layout,
                 eos=args.eos,
                 special_tokens=args.special_tokens,
                 dtype=None if args.dtype == "auto" else args.dtype,

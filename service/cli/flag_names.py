@@ -13,7 +13,8 @@ from tokenizer_core import ArtifactError, TokdError
 _CALLED = {
     "eos": "--no-eos",
     "extends_hash": "--extend",
-    "layout": "--format",
+    # Of a command --messages is a switch.
+    'messages="ITS_NAME"': "--field",
     "special_tokens": "--special-token",
 }
 """Options of the library whose flags have other names, in the commands that have these flags."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from service.cli.options import Parser
 from service.cli.streams import excerpt, printable, write_json, write_line
-from service.cli.token_files import show_token_files
-from tokenizer_core import TokdError, Tokenizer, is_token_files, read_token_files
+from service.cli.token_files import holds_token_files, show_token_files
+from tokenizer_core import TokdError, Tokenizer, read_token_files
 
 LONGEST = 5
 """Number of longest tokens to show."""
@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open and describe."""
-    if is_token_files(Path(args.artifact)):
+    if holds_token_files(Path(args.artifact)):
         show_token_files(read_token_files(Path(args.artifact)), as_json=args.json)
         return 0
     description = describe(Tokenizer.open(args.artifact))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, get_args
 
-from service.cli.options import Parser, add_policy, add_tokenizer, place, whole_number
+from service.cli.options import Parser, add_input_format, add_policy, add_tokenizer, place, whole_number
 from service.cli.streams import (
     CommandError,
     counted,
@@ -38,8 +38,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="a new .parquet, .arrow or .npy (NeMo's), or with --format a new directory",
     )
     parser.add_argument(
-        "--format", choices=get_args(PackLayout), help="write a directory of token files, as encode-corpus does"
+        "--format",
+        dest="layout",
+        choices=get_args(PackLayout),
+        help="write a directory of token files, as encode-corpus does",
     )
+    add_input_format(parser)
     add_tokenizer(parser)
     parser.add_argument(
         "--length", type=whole_number, metavar="TOKENS", required=True, help="the most tokens of a row of the output"
@@ -86,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
     }
     try:
         packs = pack_files(
-            Files(paths=tuple(args.corpus)),
+            Files(paths=tuple(args.corpus), format=getattr(args, "corpus.format")),
             tokenizer,
             output,
             args.length,
-            layout=args.format,
+            layout=args.layout,
             eos=not args.no_eos,
             **options,
         )

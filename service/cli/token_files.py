@@ -5,11 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.cli.progress import amount
-from service.cli.streams import counted, printable, write_json, write_line
-from tokenizer_core import TokenFiles, Tokenizer, check_token_files
+from service.cli.streams import CommandError, counted, printable, write_json, write_line
+from tokenizer_core import TokenFiles, Tokenizer, check_token_files, is_token_files
 
 _SHOWN = 20
 """Shards and sources in the text; ``--json`` has all."""
+
+
+def holds_token_files(path: Path) -> bool:
+    """Tell whether token files are there, and not an artifact.
+
+    Raises:
+        CommandError: nothing is there.
+    """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        message = f"neither an artifact nor an encoded corpus is at {path}; give the directory that -o of import or "
+        raise CommandError("artifact_not_found", f"{message}encode-corpus named") from None
+    except (OSError, ValueError):
+        # The refusal of an artifact says why.
+        return False
+    return is_token_files(path)
 
 
 def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
@@ -65,7 +82,10 @@ def check_and_show(path: Path, artifact: str | None, *, as_json: bool) -> int:
         )
     else:
         size = f"{counted(report.documents, 'document')}, {counted(report.tokens, 'token')}"
-        read = f"{size} read, {report.sampled:,} encoded again"
+        again = (
+            f"{report.sampled:,}" if report.has_borders else f"no borders of documents in {report.files.layout}, none"
+        )
+        read = f"{size} read, {again} encoded again"
         verdict = "nothing is wrong" if report.ok else counted(len(report.problems), "problem")
         write_line("\n".join([read, *(printable(problem) for problem in report.problems), verdict]))
     return 0 if report.ok else 1

@@ -21,7 +21,7 @@ def renice(pid: int, nice: int) -> None:
     """Give a process this niceness; the threads that it starts later inherit it.
 
     The worker does it to a process that has just begun, for even its imports take long enough to be felt beside it.
-    The scheduler's class for idle work was tried and is not used: see "Beside serving" in ``docs/jobs.md``.
+    The scheduler's class for idle work was tried and is not used.
     """
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, nice)

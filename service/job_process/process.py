@@ -24,7 +24,7 @@ from service.log_lines import configure_logging
 from tokenizer_core import Bounds, StepLimit, TokdError
 
 _NUMBERED = re.compile(r"corpus\.paths\[([0-9]+)\]")
-_OF_CORPUS = frozenset(("format", "field", "column", "on_error", "language"))
+_OF_CORPUS = frozenset(("field", "column", "on_error", "language"))
 """Only of files that a pattern or a directory found: others are named by their place in the request."""
 
 _log = logging.getLogger("tokd.jobs")
@@ -81,6 +81,7 @@ def explain(error: BaseException, order: dict[str, Any], settings: Collection[st
     """Return why a job failed, for its owner: a bug goes into the log, and paths of this server are left out."""
     if isinstance(error, TokdError) and error.code != "internal":
         message = without_places(error.message, order)
+        message = re.sub(rf"(?<![\w.])(?=(?:{'|'.join(settings)})=)", "settings.", message)
         return {"code": error.code, "message": message[:1000], "path": _path(error, order, settings)}
     if (of_disk := disk_error(error)) is not None:
         _log.error("a job failed: %s", error)

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from service.schemas.requests import Example, RequestBody
 from service.schemas.training import CorpusRequest as Corpus
 from service.schemas.training import Count, JobErrorAnswer, Time
-from tokenizer_core import Dtype, LayoutName, SpecialTokens, TrainedOn, did_you_mean
+from tokenizer_core import CorpusFormat, Dtype, LayoutName, SpecialTokens, TrainedOn, did_you_mean
 
 MAX_NAME = 200
 """Most characters of the name of a job."""
@@ -20,6 +20,8 @@ def _known(name: object) -> object:
     if isinstance(name, str) and name not in get_args(LayoutName):
         known = ", ".join(get_args(LayoutName))
         near = did_you_mean(name, get_args(LayoutName))
+        if name in get_args(CorpusFormat):
+            near = " of the output; -F format=text of a form, or corpus.format, says what the files are"
         raise PydanticCustomError("unknown_format", f"{name[:80]!r} is not a format{near}; the formats are {known}")
     return name
 

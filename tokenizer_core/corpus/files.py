@@ -155,7 +155,7 @@ def sources(
         found += there
         if not there:
             raise CorpusNotFound(
-                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet, or their format is named",
+                f"there is no corpus at {text}; files end in .txt, .jsonl or .parquet; for others give format",
                 field=field,
             )
     if files.parallel:
@@ -219,9 +219,9 @@ class _Finding:
         kind, compression = _kind(urlsplit(name).path if "://" in name else name, self.files)
         if kind is None:
             raise InvalidCorpus(
-                f"the name of {name} does not say what is in it; name the format: text, jsonl or parquet",
+                f"the name of {name} does not say what is in it; give format: text, jsonl or parquet",
                 file=name,
-                field="format",
+                field="corpus.format",
             )
         if kind == "parquet" and compression:
             raise InvalidCorpus(f"{name}: a Parquet file is compressed inside, not as a whole", file=name)

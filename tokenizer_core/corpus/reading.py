@@ -315,7 +315,11 @@ def failures(source: Source, more: type[Exception] = OSError) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error, zstd.ZstdError, more) as error:
-        raise unreadable(source.name, error) from error
+        failure = unreadable(source.name, error)
+        if source.format == "parquet" and not source.name.lower().endswith(".parquet"):
+            message = f'{failure.message}; corpus.format="parquet" says that it is Parquet'
+            failure = type(failure)(message, **failure.place)
+        raise failure from error
 
 
 class _Metered(io.RawIOBase):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tokenizer_core.corpus.examples import object_of
-from tokenizer_core.errors import InputError, InvalidCorpus, InvalidOption
+from tokenizer_core.errors import InputError, InvalidCorpus
 from tokenizer_core.examples import CHAT_FIELDS, Encoded, ExampleEncoder
 from tokenizer_core.token_files.layouts.layout import Lengths
 from tokenizer_core.token_files.recipe import Chats, Recipe
@@ -69,7 +69,7 @@ class ChatEncoder:
         if example is None:
             raise InvalidCorpus("it is no object of JSON", row=number)
         try:
-            encoded = self._encoder.encode(self._named(example))
+            encoded = self._encoder.encode(self._named(example, number))
         except InputError as error:
             field = str(error.place.get("field", ""))
             if field.startswith("messages"):
@@ -82,11 +82,12 @@ class ChatEncoder:
         place = 0 if self._recipe.place == "before" else len(encoded.ids)
         return Encoded(np.insert(encoded.ids, place, eos), np.insert(encoded.trained, place, False))
 
-    def _named(self, example: Mapping[str, Any]) -> dict[str, Any]:
+    def _named(self, example: Mapping[str, Any], row: int) -> dict[str, Any]:
         """Return what of an object makes a chat."""
         messages = example.get(self._chats.field)
         if messages is None:
-            raise InvalidOption("there is no chat", field=self._chats.field)
+            message = f'there is no field "{self._chats.field}"; name that of the chats with messages="ITS_NAME"'
+            raise InvalidCorpus(message, row=row)
         return {"messages": messages} | {name: example[name] for name in CHAT_FIELDS if name in example}
 
 

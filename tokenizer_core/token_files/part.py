@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,12 @@ from tokenizer_core.token_files.recipe import Recipe
 
 _COST = 8
 """Bytes of memory for one of text in flight: its line, its ids, and what they are made of."""
+
+_NO_JSON = re.compile(
+    r"line \d+, column (\d+): "
+    r"((?:expected|EOF|invalid|trailing|key must|control|number out|lone|unexpected|recursion) .*)"
+)
+"""The words of the kernel's parser for what is not JSON."""
 
 _KEPT = 10
 """Documents left out that are listed."""
@@ -187,7 +194,9 @@ class PartEncoder:
 
 
 def _without_line(message: str, line: int) -> str:
-    """Leave out the line with which some of the kernel's messages begin."""
+    """Leave out the line with which some of the kernel's messages begin, and say of a parser's words what they mean."""
+    if found := _NO_JSON.fullmatch(message):
+        return f"not JSON: {found[2]} at column {found[1]}"
     return message.partition(": ")[2] if message.startswith(f"line {line},") else message
 
 
@@ -197,16 +206,16 @@ def _named(error: TokdError, block: Block) -> TokdError:
     if row is None:
         return error
     place: dict[str, Any] = {"file": name}
-    message, _, way_out = error.message.partition("; ")
+    is_lines = isinstance(block.content, bytes)
+    said = _without_line(error.message, row) if is_lines and error.code == "invalid_corpus" else error.message
+    message, _, way_out = said.partition("; ")
     if not way_out or "replace_invalid" in way_out:
         # That option is of training.
         way_out = 'mend it, or have such documents left out with on_error="skip"'
     message = f"{message}; {way_out}"
-    if isinstance(block.content, bytes):
+    if is_lines:
         place["line"] = row
         where = f"line {row} of {name}"
-        if error.code == "invalid_corpus":
-            message = _without_line(message, row)
     elif block.start < 0:
         where = name
     else:

@@ -82,6 +82,11 @@ class Recipe:
             "shard_bytes": self.shard_bytes,
         }
 
+    def of_run(self) -> dict[str, Any]:
+        """Return what a run that continues another must have in common with it, in values of JSON."""
+        paths = [str(path) for path in self.files.paths]
+        return {"corpus": paths, "input_format": self.files.format, **self.described()}
+
     def key(self, *more: Any) -> str:
         """Hash the settings, the version, and ``more``."""
         covered = [VERSION, self.described(), self.files.format, *more]

@@ -24,7 +24,7 @@ from tokenizer_core.corpus.languages import check_languages
 from tokenizer_core.corpus.reading import Meter
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.engines.engine import Call, Engine, LocalEngine
-from tokenizer_core.errors import EmptyCorpus, InvalidCorpus
+from tokenizer_core.errors import EmptyCorpus, InvalidCorpus, shown
 from tokenizer_core.examples import TrainedOn
 from tokenizer_core.token_files.claims import Claims
 from tokenizer_core.token_files.encoding import TaskEncoder, encode_task, keep_tokenizer, part_encoder
@@ -137,7 +137,7 @@ def encode_corpus(
     threads = integer_of(threads, "threads", 0) or core_count()
     memory = integer_of(memory, "memory", 1)
     if os.path.lexists(place) and not (resume or join):
-        raise FileExistsError(errno.EEXIST, "it is there already", str(place))
+        raise FileExistsError(errno.EEXIST, "it is there already; remove it or name another place", str(place))
     planned = tasks(sources(files, bounds, left_out=[place, store_of(place)]), recipe)
     if os.path.lexists(place):
         return _whole(place, recipe, planned)
@@ -156,6 +156,7 @@ def encode_corpus(
             if any(claimed.others()):
                 raise FileExistsError(errno.EEXIST, "another run is writing it; join it", str(place))
             sweep(store.folder)
+        _refuse_others(store, recipe, planned)
         store.write_plan(planned)
         run = _Run(planned, store, claimed, Meter(bounds=bounds), progress)
         if engine is None:
@@ -271,8 +272,20 @@ def _whole(place: Path, recipe: Recipe, planned: list[Task]) -> TokenFiles:
         if written.manifest["run"] == _run_key(recipe, planned):
             return written
     raise FileExistsError(
-        errno.EEXIST, "what is there is not from a run over this corpus with these settings", str(place)
+        errno.EEXIST,
+        "what is there is not from a run over this corpus with these settings; remove it, or name another place",
+        str(place),
     )
+
+
+def _refuse_others(store: Store, recipe: Recipe, planned: list[Task]) -> None:
+    """Refuse to go on where a run with other settings has finished parts, which would be lost at the end."""
+    settings = recipe.of_run()
+    if others := store.others_settings(planned, settings):
+        named = ", ".join(f"{name} {shown(value)}" for name, value in others.items())
+        message = f"its parts are of a run with {named}; repeat that command, or remove the parts"
+        raise FileExistsError(errno.EEXIST, message, str(store.folder))
+    store.write_settings(settings)
 
 
 def _run_key(recipe: Recipe, planned: list[Task]) -> str:

@@ -24,6 +24,7 @@ from tokenizer_core.token_files.recipe import Recipe
 
 _COPIED = 1 << 20
 _PLAN = "plan.json"
+_SETTINGS = "settings.json"
 
 _SYNCED = 16 << 20
 """Bytes of a file after which the disk begins to write: all at the end is a tenth of a run's time."""
@@ -65,6 +66,18 @@ class Store:
         """Return the keys of the tasks of the last run that began."""
         keys: list[str] = json.loads((self.folder / _PLAN).read_bytes())
         return keys
+
+    def others_settings(self, planned: Sequence[Task], settings: dict[str, Any]) -> dict[str, Any]:
+        """Return in what the last run differed, if there are parts of it and none of them is of these tasks."""
+        found = {path.name.partition("-")[0] for path in self.folder.glob("*-*.json")}
+        if not found or not found.isdisjoint(task.key for task in planned):
+            return {}
+        last = _read(self.folder / _SETTINGS) or settings
+        return {name: value for name, value in last.items() if value != settings.get(name)}
+
+    def write_settings(self, settings: dict[str, Any]) -> None:
+        """Write down the settings, for a run that is given others."""
+        replace(self.folder / _SETTINGS, [json.dumps(settings).encode()])
 
     def left(self, keys: Iterable[str]) -> list[str]:
         """Return those of some tasks that are not done."""

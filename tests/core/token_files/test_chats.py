@@ -127,7 +127,7 @@ def wrong_lines(literal):
     return {
         b"not json": ("invalid_corpus", "no object of JSON"),
         b'{"messages": "\xff"}': ("invalid_utf8", "is not UTF-8"),
-        b'{"text": "no chat"}': ("invalid_option", "no chat"),
+        b'{"text": "no chat"}': ("invalid_corpus", 'there is no field "messages"; name that of the chats with'),
         b'{"messages": 3}': ("invalid_option", "messages"),
         json.dumps({"messages": [user | {"content": literal}]}).encode(): ("reserved_literal", "literal"),
         json.dumps({"messages": [user], "tools": [{"name": literal}]}).encode(): ("reserved_literal", "tools"),

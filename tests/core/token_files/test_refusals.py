@@ -34,25 +34,23 @@ def test_a_wrong_line_is_named_and_leaves_nothing(tokenizer, corpus, tmp_path):
         with pytest.raises(InvalidCorpus, match=r"line 3 of .*a\.jsonl: ") as caught:
             encode_corpus(corpus, tokenizer, tmp_path / "out")
         assert (caught.value.code, caught.value.place["line"]) == (code, 3)
+        assert ("not JSON: expected ident at column 2; mend it" in caught.value.message) == (wrong == b"not json")
         assert names(tmp_path) == ["in"]
 
 
 def test_a_wrong_line_far_inside_a_cut_file_has_its_number_in_the_file(tokenizer, tmp_path):
     for wrong, code in cases(tokenizer).items():
         (tmp_path / "in.jsonl").write_bytes(line("some text") * 999 + wrong + b"\n" + line("more") * 500)
+        out = tmp_path / f"out{len(names(tmp_path))}"
         with pytest.raises(InvalidCorpus, match=r"line 1000 of .*in\.jsonl: ") as caught:
-            encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / "out", shard_bytes=2048)
+            encode_corpus(tmp_path / "in.jsonl", tokenizer, out, shard_bytes=2048)
         assert (caught.value.code, caught.value.place["line"]) == (code, 1000)
         if code == "invalid_utf8":
             assert caught.value.place["byte"] == 999 * len(line("some text")) + 10
-        encode_corpus(
-            Files(paths=(tmp_path / "in.jsonl",), on_error="skip"),
-            tokenizer,
-            tmp_path / "out",
-            shard_bytes=2048,
-            resume=True,
-        )
-        (tmp_path / "out").rename(tmp_path / f"out{len(names(tmp_path))}")
+        files = Files(paths=(tmp_path / "in.jsonl",), on_error="skip")
+        with pytest.raises(FileExistsError, match="on_error 'stop'"):
+            encode_corpus(files, tokenizer, out, shard_bytes=2048, resume=True)
+        encode_corpus(files, tokenizer, tmp_path / f"skipped-{out.name}", shard_bytes=2048)
 
 
 @pytest.mark.parametrize("shard_bytes", [2048, 1 << 30])

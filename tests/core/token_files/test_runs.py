@@ -96,12 +96,29 @@ def test_a_stopped_run_is_never_continued_by_accident(tokenizer, large_corpus, t
         encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD)
 
 
-def test_other_settings_and_changed_files_find_nothing_of_a_stopped_run(tokenizer, large_corpus, tmp_path):
+@pytest.mark.parametrize("way", ["resume", "join"])
+def test_other_settings_lose_nothing_of_a_stopped_run(tokenizer, large_corpus, tmp_path, way):
+    with pytest.raises(Stop):
+        encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, progress=stop_after(60))
+    parts = store.store_of(tmp_path / "out")
+    before = content(parts)
+    other = large_corpus / "a.jsonl"
+    for corpus, size, named in ((large_corpus, 2 * SHARD, f"shard_bytes {SHARD};"), (other, 2 * SHARD, "corpus ")):
+        with pytest.raises(FileExistsError, match=f"of a run with .*{named}.* repeat that command, or") as refused:
+            encode_corpus(corpus, tokenizer, tmp_path / "out", shard_bytes=size, **{way: True})
+        assert refused.value.filename == str(parts)
+        assert content(parts) == before
+    encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, **{way: True})
+    encode_corpus(large_corpus, tokenizer, tmp_path / "whole", shard_bytes=SHARD)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_changed_files_find_nothing_of_a_stopped_run(tokenizer, large_corpus, tmp_path):
     with pytest.raises(Stop):
         encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, progress=stop_after(60))
     (large_corpus / "a.jsonl").write_bytes(b"".join(map(line, ["other"] * 50)))
-    encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, resume=True, eos="before")
-    encode_corpus(large_corpus, tokenizer, tmp_path / "whole", shard_bytes=SHARD, eos="before")
+    encode_corpus(large_corpus, tokenizer, tmp_path / "out", shard_bytes=SHARD, resume=True)
+    encode_corpus(large_corpus, tokenizer, tmp_path / "whole", shard_bytes=SHARD)
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 

@@ -96,7 +96,7 @@ def test_a_run_below_its_corpus_counts_nothing_of_its_own(tmp_path: Path, shards
     with pytest.raises(CorpusNotFound, match="what the run itself writes is not a corpus"):
         TrainingRun(shards / "run", kept, left_out=[shards / "run" / "counts"]).count()
     missing = Recipe.from_dict({"corpus": {"paths": [str(tmp_path / "*.txt")]}, **SETTINGS})
-    with pytest.raises(CorpusNotFound, match=r"or their format is named$"):
+    with pytest.raises(CorpusNotFound, match=r"for others give format$"):
         TrainingRun(shards / "run", missing).count()
 
 

@@ -51,6 +51,17 @@ def test_wrong_options_are_named(corpus, tmp_path, capsys):  # noqa: F811
     assert "--eos is after" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [(["encode-corpus"], "--input-format"), (["pack", "--length", "8"], "--input-format"), (["train"], "--format")],
+)
+def test_the_option_that_says_what_files_are_is_the_command_s_own(command, flag, artifact, tmp_path, capsys):
+    (tmp_path / "README.md").write_text("text")
+    for file, words in (("README.md", f"in it; give {flag}: text"), ("*.mdx", f"for others give {flag}")):
+        assert main([*command, str(tmp_path / file), "-o", str(tmp_path / "out.npy")]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_documents_left_out_are_counted_and_named(corpus, artifact, tmp_path, capsys):  # noqa: F811
     with (corpus / "a.jsonl").open("ab") as file:
         file.write(b'{"text": 1}\n' + line("fine"))
@@ -68,7 +79,7 @@ def test_a_corpus_of_which_all_is_left_out_says_why(artifact, tmp_path, capsys):
     assert main([*run, "--on-error", "skip"]) == 1
     said = capsys.readouterr().err
     assert "all 2 documents were left out; the first is line 1 of" in said
-    assert "a.jsonl: EOF while parsing" in said
+    assert "a.jsonl: not JSON: EOF while parsing a string at column 13" in said
 
 
 def test_chats_are_written_with_labels(corpus, artifact, tmp_path, capsys):  # noqa: F811
@@ -76,7 +87,12 @@ def test_chats_are_written_with_labels(corpus, artifact, tmp_path, capsys):  # n
     (tmp_path / "in.jsonl").write_text(json.dumps({"messages": chat}) + "\n" + json.dumps({"chat": chat}) + "\n")
     run = ["encode-corpus", str(tmp_path / "in.jsonl"), "-t", artifact, "--messages", "--quiet", "-o"]
     assert main([*run, str(tmp_path / "out")]) == 1
-    assert "line 2 of" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "error: invalid_corpus: line 2 of" in said
+    assert 'there is no field "messages"; name that of the chats with --field\n' in said
+    (tmp_path / "no.jsonl").write_text("{}")
+    assert main(["encode-corpus", str(tmp_path / "no.jsonl"), "--input-format", "parquet", "-o", "x", "--quiet"]) == 1
+    assert "; --input-format parquet says that it is Parquet\n" in capsys.readouterr().err
     assert main([*run, str(tmp_path / "out"), "--on-error", "skip", "--train-on", "last"]) == 0
     assert "tokens trained on" in capsys.readouterr().out
     assert main(["inspect", str(tmp_path / "out")]) == 0
@@ -99,10 +115,18 @@ def test_inspect_and_check_read_token_files(corpus, artifact, tmp_path, capsys):
     assert main(["inspect", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 5
     assert main(["check", out, "-t", artifact]) == 0
-    assert "nothing is wrong" in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith("tokens read, 4 encoded again\nnothing is wrong\n")
+    for command in ("check", "inspect"):
+        assert main([command, str(tmp_path / "nothing")]) == 1
+        assert "neither an artifact nor an encoded corpus is at" in capsys.readouterr().err
+    flat = str(tmp_path / "flat")
+    assert main(["encode-corpus", str(corpus), "-t", artifact, "-o", flat, "--quiet", "--format", "nanogpt"]) == 0
+    assert main(["check", flat, "-t", artifact]) == 0
+    assert "no borders of documents in nanogpt, none encoded again" in capsys.readouterr().out
     (tmp_path / "out" / "tokens-00000.bin").write_bytes(b"")
     assert main(["check", out, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["problems"]
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert "is not the file that was written" in problem
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(corpus, tmp_path, capsys):  # noqa: F811

@@ -149,7 +149,9 @@ def test_a_corrupt_line_is_named_by_file_and_line_and_can_be_left_out(server: Se
 
 def test_an_end_of_text_inside_a_document_is_refused_unless_it_is_text(server: Server) -> None:
     corpus = {"texts": ["a <|eos|> b"]}
-    assert done(server, submitted(server, corpus))["error"]["code"] == "reserved_literal"
+    error = done(server, submitted(server, corpus))["error"]
+    assert error["code"] == "reserved_literal"
+    assert 'settings.special_tokens="text"' in error["message"]
     assert done(server, submitted(server, corpus, special_tokens="text"))["state"] == "succeeded"
 
 

@@ -109,6 +109,8 @@ def test_an_unknown_format_is_answered_with_the_nearest(client: Any) -> None:
     )
     assert "did you mean 'megatron'?" in problem["detail"]
     assert all(name in problem["detail"] for name in get_args(LayoutName))
+    answer = client.post("/encode-job", json=BODY | {"settings": {"format": "text"}})
+    assert "-F format=text" in assert_problem(answer, "invalid_value", "settings.format")["detail"]
 
 
 def test_a_form_is_refused_before_its_corpus_comes(client: Any) -> None:

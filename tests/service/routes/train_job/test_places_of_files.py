@@ -92,6 +92,6 @@ def test_no_job_reads_the_uploads_of_another_or_learns_of_them(
     error = worked(board, submitted).error
     assert error is not None
     shown = path.removeprefix(f"{tmp_path}/trained/")
-    told = f"there is no corpus at {shown}; files end in .txt, .jsonl or .parquet, or their format is named"
+    told = f"there is no corpus at {shown}; files end in .txt, .jsonl or .parquet; for others give format"
     assert (error.code, error.message) == ("corpus_not_found", told)
     assert board.store.get(later["id"], None).state == "queued"
