@@ -137,9 +137,11 @@ class ExampleEncoder:
             template_args=values.get("chat_template_kwargs"),
         )
         chat.rendered.require_all_used()
+        chat.rendered.require_calls_used()
         if train_on == "all":
             return Encoded(chat.ids, np.ones(len(chat.ids), dtype=bool))
-        trained = chat.labels(train_on="last" if train_on == "last" else "assistant") != IGNORED
+        trained_turns = "last" if train_on == "last" else "assistant"
+        trained = chat.labels(train_on=trained_turns, lost_calls="ignore") != IGNORED
         if prompt and train_on == "completion":
             written = np.flatnonzero((chat.message_index >= 0) & (chat.message_index < prompt))
             trained[: written[-1] + 1 if len(written) else 0] = False
