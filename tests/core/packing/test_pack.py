@@ -76,7 +76,9 @@ def alone(tokenizer: Tokenizer, example: dict[str, Any]) -> tuple[list[int], lis
 
 @pytest.mark.parametrize("method", ["best-fit", "none"])
 def test_members_are_the_examples_with_no_loss_on_their_first_token(tokenizer: Tokenizer, method: Any) -> None:
-    found = members_of(pack(EXAMPLES, tokenizer, 64, method=method))
+    packs = pack(EXAMPLES, tokenizer, 64, method=method)
+    found = members_of(packs)
+    assert packs.trained == sum(label != -100 for parts in found.values() for _, labels in parts for label in labels)
     assert sorted(found) == [*range(len(EXAMPLES))]
     for row, example in enumerate(EXAMPLES):
         ids, labels = alone(tokenizer, example)
@@ -118,6 +120,7 @@ def test_padded_packs_are_all_of_one_length_and_padding_has_no_loss(
         assert set(np.diff(block.token_offsets).tolist()) == {length}
         assert not (block.seq_lengths % align).any()
     found = members_of(packs)
+    assert packs.trained == sum(label != -100 for parts in found.values() for _, labels in parts for label in labels)
     for ids, labels in found.pop(-1, []):
         assert set(ids) == {tokenizer.pad_id}
         assert set(labels) == {-100}
