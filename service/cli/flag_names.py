@@ -13,6 +13,7 @@ from tokenizer_core import ArtifactError, TokdError
 _CALLED = {
     "eos": "--no-eos",
     "extends_hash": "--extend",
+    "format": "--input-format",
     "layout": "--format",
     "special_tokens": "--special-token",
 }
@@ -28,7 +29,7 @@ def flags_of(parser: ArgumentParser) -> dict[str, str]:
     }
     # A part of the corpus is called so in a recipe, and alone in messages.
     inner = {name.removeprefix("corpus."): flag for name, flag in named.items()}
-    return {option: flag for option, flag in _CALLED.items() if flag in named.values()} | inner | named
+    return inner | named | {option: flag for option, flag in _CALLED.items() if flag in named.values()}
 
 
 def in_flags(text: str, flags: Mapping[str, str]) -> str:

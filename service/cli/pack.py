@@ -41,6 +41,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--format", choices=get_args(PackLayout), help="write a directory of token files, as encode-corpus does"
     )
+    parser.add_argument(
+        "--input-format", choices=("jsonl", "parquet"), help="what the files are, whatever they are called"
+    )
     add_tokenizer(parser)
     parser.add_argument(
         "--length", type=whole_number, metavar="TOKENS", required=True, help="the most tokens of a row of the output"
@@ -87,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     }
     try:
         packs = pack_files(
-            Files(paths=tuple(args.corpus)),
+            Files(paths=tuple(args.corpus), format=args.input_format),
             tokenizer,
             output,
             args.length,
