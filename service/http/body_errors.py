@@ -43,6 +43,7 @@ CALLED_ELSEWHERE = {
     "chat_template": "template",
     "truncation": "max_length",
     "parts": "return",
+    "labels": "return",
     "max_tokens": "max_length",
 }
 """Aliases of our fields in other APIs."""
