@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tokenizer_core.arguments import check_choice, integer_of
 from tokenizer_core.chat.encoding import ChatPolicy, EncodedChat
-from tokenizer_core.chat.rendering import RenderingOptions
+from tokenizer_core.chat.rendering import RenderingOptions, check_options
 from tokenizer_core.errors import HistoryRewritten, InvalidOption, TemplateLimit
 from tokenizer_core.short_repr import ShortRepr
 from tokenizer_core.tokenizer import Tokenizer
@@ -78,6 +78,7 @@ def continue_chat(
         InvalidOption: ``new_from`` is no place between messages, or the template ends no turn there.
         UnknownTokenId: at the place in the prefix. Those of ``Tokenizer.encode_chat``.
     """
+    check_options("continue_chat", options, ("new_from", "rewritten", "special_tokens"))
     messages = list(messages)
     at = integer_of(new_from, "new_from", 1)
     if at >= len(messages):
@@ -124,6 +125,7 @@ def prefix_stable(
     Raises:
         TemplateLimit: the histories are too many and too long. Those of ``Tokenizer.encode_chat``.
     """
+    check_options("prefix_stable", options, ("special_tokens",))
     messages = list(messages)
     ends = [at + 1 for at, message in enumerate(messages[:-1]) if message.get("role") == "assistant"]
     histories = tokenizer.chat_renderer(**_closed(options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from tokenizer_core.arguments import check_choice, check_flag, whole_number
 from tokenizer_core.chat.encoding import ChatPolicy
 from tokenizer_core.encoding_options import SpecialTokens
 from tokenizer_core.errors import InvalidOption, TokdError, UnknownTokenId, shown
+from tokenizer_core.nearest import did_you_mean
 from tokenizer_core.padding import IGNORED
 from tokenizer_core.tokenizer import Tokenizer
 
@@ -137,9 +139,11 @@ class ExampleEncoder:
             template_args=values.get("chat_template_kwargs"),
         )
         chat.rendered.require_all_used()
+        chat.rendered.require_calls_used()
         if train_on == "all":
             return Encoded(chat.ids, np.ones(len(chat.ids), dtype=bool))
-        trained = chat.labels(train_on="last" if train_on == "last" else "assistant") != IGNORED
+        trained_turns = "last" if train_on == "last" else "assistant"
+        trained = chat.labels(train_on=trained_turns, lost_calls="ignore") != IGNORED
         if prompt and train_on == "completion":
             written = np.flatnonzero((chat.message_index >= 0) & (chat.message_index < prompt))
             trained[: written[-1] + 1 if len(written) else 0] = False
@@ -170,7 +174,10 @@ def _kind_of(example: Any) -> str:
         raise InvalidOption(f"an example is an object, not {shown(example)}", field="")
     kinds = [kind for kind in _EITHER if example.get(kind) is not None]
     if len(kinds) != 1:
-        found = " and ".join(kinds) or "none of them"
+        # Of many fields the first are enough, and those that are null are not there.
+        names = [str(name)[:40] for name in islice(filter(lambda name: example[name] is not None, example), 8)]
+        near = next(filter(None, (did_you_mean(name, _EITHER) for name in names)), "")
+        found = " and ".join(kinds) or f"{', '.join(names) or 'no field'}{near}"
         raise InvalidOption(
             f"an example has messages, prompt and completion, text, or input_ids; this one has {found}",
             field=kinds[1] if kinds else "",

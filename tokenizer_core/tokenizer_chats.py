@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tokenizer_core.responses.parsed import ParsedChat
     from tokenizer_core.responses.response_template import ResponseTemplate
 
+_OF_PARSER = ("messages", "prompt", "response_template", "finish_reason")
+"""The options of ``chat_parser`` beside those of a rendering."""
+
 
 class TokenizerChats(TokenizerFacts):
     """The methods of a tokenizer for chats; see ``Tokenizer``."""
@@ -43,7 +46,7 @@ class TokenizerChats(TokenizerFacts):
         Raises:
             InvalidOption, TemplateFailed, TemplateLimit, TemplateMissing, TemplateUntrackable
         """
-        return self.chat_renderer(**options).render(messages)
+        return self._renderer("render_chat", options).render(messages)
 
     def chat_renderer(self, **options: Unpack[RenderingOptions]) -> ChatRenderer:
         """Return what renders many chats with the same options, one after the other, in one thread at a time.
@@ -51,9 +54,7 @@ class TokenizerChats(TokenizerFacts):
         Args:
             options: those of ``render_chat``.
         """
-        from tokenizer_core.chat.rendering import ChatRenderer
-
-        return ChatRenderer(self.settings, **options)
+        return self._renderer("chat_renderer", options)
 
     def encode_chat(
         self,
@@ -77,7 +78,7 @@ class TokenizerChats(TokenizerFacts):
         """
         from tokenizer_core.chat import encoding
 
-        rendered = self._rendered(messages, options)
+        rendered = self._rendered("encode_chat", messages, options, "special_tokens", "segments")
         return encoding.encode(self._pipeline, self._special_ids, rendered, special_tokens, segments)
 
     def chat_offsets(
@@ -91,7 +92,7 @@ class TokenizerChats(TokenizerFacts):
         """Render messages and encode the text with the span of every id in it; the ids are those of ``encode_chat``."""
         from tokenizer_core.chat import encoding
 
-        rendered = self._rendered(messages, options)
+        rendered = self._rendered("chat_offsets", messages, options, "special_tokens", "unit")
         ids, spans, _ = encoding.places(self._pipeline, rendered, unit, special_tokens)
         return Offsets(ids, spans, rendered.text, unit), rendered
 
@@ -137,6 +138,9 @@ class TokenizerChats(TokenizerFacts):
         Raises:
             UnknownTokenId, InvalidUnicode, and as ``chat_parser``
         """
+        from tokenizer_core.chat.rendering import check_options
+
+        check_options("parse_chat", options, _OF_PARSER)
         return self.chat_parser(**options).parse(output)
 
     def chat_parser(
@@ -161,9 +165,11 @@ class TokenizerChats(TokenizerFacts):
             TemplateMissing: there is no response template.
             InvalidOption, InvalidArtifact: in the response template.
         """
+        from tokenizer_core.chat.rendering import check_options
         from tokenizer_core.responses.chat_parser import ChatParser
         from tokenizer_core.responses.response_template import ResponseTemplate
 
+        check_options("chat_parser", options, _OF_PARSER)
         template = response_template if response_template is not None else self.response_template
         if template is None:
             raise TemplateMissing(
@@ -192,11 +198,19 @@ class TokenizerChats(TokenizerFacts):
             finish_reason=finish_reason,
         )
 
-    def _rendered(self, messages: Sequence[Message] | RenderedChat, options: RenderingOptions) -> RenderedChat:
+    def _renderer(self, method: str, options: RenderingOptions, *own: str) -> ChatRenderer:
+        from tokenizer_core.chat.rendering import ChatRenderer, check_options
+
+        check_options(method, options, own)
+        return ChatRenderer(self.settings, **options)
+
+    def _rendered(
+        self, method: str, messages: Sequence[Message] | RenderedChat, options: RenderingOptions, *own: str
+    ) -> RenderedChat:
         from tokenizer_core.chat.rendered import RenderedChat
 
         if not isinstance(messages, RenderedChat):
-            return self.render_chat(messages, **options)
+            return self._renderer(method, options, *own).render(messages)
         if options:
             raise InvalidOption("a chat that is rendered takes no options of its rendering", field=next(iter(options)))
         return messages

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn, get_args
 
 from service.cli.streams import CommandError, usage, write_line
@@ -26,11 +28,22 @@ _CALLED = {"--artifact": "--tokenizer", "--model": "--tokenizer", "--input": "--
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error of the command; options are never abbreviated."""
 
+    _words: Sequence[str] = ()
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **(kwargs | {"allow_abbrev": False}))
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse, and keep the words for an error about one that is missing."""
+        self._words = [*itertools.takewhile("--".__ne__, args or ())]
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
+        """Raise instead of printing the usage; an option that is missing was perhaps misspelt."""
+        if "arguments are required" in message:
+            given = (word.split("=")[0] for word in self._words if word.startswith("--"))
+            wrong = next((flag for flag in given if flag not in self._flags), None)
+            message = message if wrong is None else f"unrecognized arguments: {wrong}"
         raise usage(f"{message}{self._meant(message)}; see {self.prog} --help")
 
     def _meant(self, message: str) -> str:
@@ -40,9 +53,13 @@ class Parser(argparse.ArgumentParser):
         wrong = _WRONG.search(message)
         if wrong is None:
             return ""
-        parsers = [self, *self._commands.values()]
-        flags = [flag for each in parsers for flag in each._option_string_actions]
-        return did_you_mean(wrong["flag"] or wrong["command"], flags if wrong["flag"] else self._commands, _CALLED)
+        known = self._flags if wrong["flag"] else self._commands
+        return did_you_mean(wrong["flag"] or wrong["command"], known, _CALLED)
+
+    @property
+    def _flags(self) -> list[str]:
+        """The options of this parser and of its commands."""
+        return [flag for each in (self, *self._commands.values()) for flag in each._option_string_actions]
 
     @property
     def _commands(self) -> dict[str, Parser]:

@@ -10,6 +10,7 @@ from service.cli.options import Parser, add_input_format, add_policy, add_tokeni
 from service.cli.streams import (
     CommandError,
     counted,
+    note,
     printable,
     reason,
     require_absent,
@@ -106,7 +107,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(packs: Packs, output: Path, tokenizer: Tokenizer, *, as_json: bool) -> None:
-    plan, examples = packs.plan, len(packs.rows.lengths)
+    plan, examples, trained = packs.plan, len(packs.rows.lengths), packs.trained
+    if plan.tokens and not trained:
+        note(
+            "tokd: warning: there is nothing to learn, as every label is -100; see --train-on and the roles of messages"
+        )
     counts: dict[str, Any] = {
         "split": plan.split,
         "truncated": plan.truncated,
@@ -116,10 +121,11 @@ def _print(packs: Packs, output: Path, tokenizer: Tokenizer, *, as_json: bool) -
     }
     if as_json:
         known = {"path": str(output), "examples": examples, "rows": len(packs), "tokens": plan.tokens}
-        write_json({**known, "full": plan.full, **counts, "tokenizer": tokenizer.hash})
+        write_json({**known, "trained": trained, "full": plan.full, **counts, "tokenizer": tokenizer.hash})
         return
+    tokens = f"{counted(plan.tokens, 'token')} ({trained:,} to learn)"
     rows = f"{counted(len(packs), 'row')} of {plan.length:,}"
-    said = f"{counted(examples, 'example')}, {counted(plan.tokens, 'token')} in {rows}, {plan.full:.2%} full"
+    said = f"{counted(examples, 'example')}, {tokens} in {rows}, {plan.full:.2%} full"
     write_line(f"{said}, written to {printable(str(output))}")
     told = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     if told:

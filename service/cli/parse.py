@@ -21,7 +21,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="parse what a model wrote",
         description="Read the message that a model wrote: reasoning, content and calls of tools.",
     )
-    parser.add_argument("text", nargs="?", help="the output; without it, --file or standard input")
+    parser.add_argument(
+        "text", nargs="*", help="the output, one argument (or ids); without it, --file or standard input"
+    )
     parser.add_argument("-f", "--file", metavar="FILE", help="read the output from a file (- is standard input)")
     add_tokenizer(parser)
     parser.add_argument("--ids", action="store_true", help="the output is ids, not text")
@@ -37,10 +39,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Parse and print."""
-    if args.text is not None and args.file is not None:
+    if args.text and args.file is not None:
         raise usage("give an output or --file, not both")
+    if len(args.text) > 1 and not args.ids:
+        raise usage("the output is one argument; put it in quotes")
     tokenizer = Tokenizer.open(args.tokenizer)
-    text = argument_text(args.text) if args.text is not None else decode_utf8(*read_input(args.file))
+    text = argument_text(" ".join(args.text)) if args.text else decode_utf8(*read_input(args.file))
     output: Any = parse_ids(text) if args.ids else text
     found = described(tokenizer.parse_chat(output, prompt=args.prompt, **_chat(args.chat)))
     write((found if args.json else orjson.dumps(orjson.loads(found)["message"])) + b"\n")

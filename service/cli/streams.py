@@ -176,7 +176,8 @@ def require_writable(path: Path, *, makes_parents: bool = False) -> None:
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise CommandError("unwritable_output", f"{path}: {reason(error)}") from None
+        way = "" if os.path.lexists(directory) else f"; make the directory {directory}"
+        raise CommandError("unwritable_output", f"{path}: {reason(error)}{way}") from None
 
 
 def create(path: Path, content: bytes | Mapping[str, bytes]) -> None:

@@ -44,6 +44,7 @@ CALLED_ELSEWHERE = {
     "truncation": "max_length",
     "parts": "return",
     "paths": "files",
+    "labels": "return",
     "max_tokens": "max_length",
 }
 """Aliases of our fields in other APIs."""

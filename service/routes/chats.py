@@ -111,12 +111,14 @@ def render(
     args_field: str = "template_args",
     *,
     unused: str = "ignore",
+    trains: bool = False,
     **rendering: Any,
 ) -> Iterator[tuple[RenderedChat, str]]:
     """Render chats within one budget, and yield each with the field that it stands in.
 
     Args:
         unused: what to do about what leaves no trace; ``"refuse"`` or nothing.
+        trains: labels are made, for which calls of tools count too.
     """
     with placed(chats[0][1], args_field):
         renderer = loaded.tokenizer.chat_renderer(**rendering)
@@ -125,6 +127,8 @@ def render(
             rendered = renderer.render(chat)
             if unused == "refuse":
                 rendered.require_all_used()
+                if trains:
+                    rendered.require_calls_used()
         yield rendered, path
 
 
@@ -165,7 +169,9 @@ def placed(path: str, args_field: str = "template_args", ids: str = "") -> Itera
 
 def encode(loaded: ServedTokenizer, request: EncodeRequest | CountRequest, settings: Settings) -> Iterator[EncodedChat]:
     literals = policy(request, settings)
-    for chat, path in render(loaded, chats_of(request), unused=request.unused, **options(request, settings)):
+    trains = isinstance(request, EncodeRequest) and "labels" in request.parts
+    rendering = options(request, settings)
+    for chat, path in render(loaded, chats_of(request), unused=request.unused, trains=trains, **rendering):
         yield _encode(loaded, chat, path, literals)
 
 

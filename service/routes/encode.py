@@ -197,6 +197,9 @@ def _chats(state: ServerState, loaded: ServedTokenizer, request: EncodeRequest, 
     _fitting(request, "chats")
     if request.begins_with_ids():
         return continued_chats.encode(loaded, request, settings, writer)
+    unasked = next((name for name in ("train_on", "train_reasoning") if name in request.model_fields_set), None)
+    if unasked is not None and "labels" not in request.parts:
+        raise ServiceError("invalid_option", f"{unasked} is about labels; add labels to return", unasked)
     stable = partial(continued_chats.stable, loaded, request, settings)
     encoded = []
     for chat in chats.encode(loaded, request, settings):

@@ -109,7 +109,9 @@ class ChatSource(TextSource):
 
     def labels(self, row: Row) -> Array:
         """Return the ids to learn, and -100 elsewhere."""
-        labels = self.chat.labels(train_on=self._request.train_on, reasoning=self._request.train_reasoning)
+        request = self._request
+        # Lost calls were refused, unless the request lets them be reported.
+        labels = self.chat.labels(train_on=request.train_on, reasoning=request.train_reasoning, lost_calls="ignore")
         return row.carry(labels, IGNORED_LABEL)
 
     def assistant_mask(self, row: Row) -> Array:

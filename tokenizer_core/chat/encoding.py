@@ -25,6 +25,9 @@ ChatPolicy = Literal["text", "reject", "parse"]
 TrainedReasoning = Literal["all", "written", "none"]
 """The trained reasoning, with its marks: all, what somebody wrote (no empty marks of the template), or none."""
 
+LostCalls = Literal["refuse", "ignore"]
+"""The action where a template writes nothing of a message's calls of tools: an error, or labels of the rest."""
+
 MAX_PATH = 200
 """Characters of the path of a field: a key may be as long as a request, and each text below it has its own path."""
 
@@ -95,7 +98,11 @@ class EncodedChat(ShortRepr):
         )
 
     def labels(
-        self, *, train_on: str | Sequence[str] = "assistant", reasoning: TrainedReasoning = "all"
+        self,
+        *,
+        train_on: str | Sequence[str] = "assistant",
+        reasoning: TrainedReasoning = "all",
+        lost_calls: LostCalls = "refuse",
     ) -> npt.NDArray[np.int64]:
         """Return the ids to train on and -100 elsewhere, without a shift: ``labels[i]`` belongs to ``ids[i]``.
 
@@ -108,12 +115,17 @@ class EncodedChat(ShortRepr):
             train_on: ``"assistant"`` (every turn), ``"last"`` (the last turn of the assistant), or roles.
             reasoning: ``"written"`` leaves out marks of reasoning that the template wrote around nothing, ``"none"``
                 all reasoning with its marks.
+            lost_calls: of a message that has calls of tools, where the template writes nothing of them.
 
         Raises:
             InvalidOption: no message has the role.
+            MessageNotRendered: calls are lost.
         """
         check_choice(reasoning, TrainedReasoning, "reasoning")
+        check_choice(lost_calls, LostCalls, "lost_calls")
         trained = self._trained(train_on, reasoning)
+        if lost_calls == "refuse":
+            self.rendered.require_calls_used()
         return np.where(overlapping(self.spans, trained), self.ids.astype(np.int64), IGNORED)
 
     def straddling(self, *, train_on: str | Sequence[str] = "assistant") -> npt.NDArray[np.bool_]:

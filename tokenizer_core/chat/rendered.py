@@ -105,37 +105,68 @@ class RenderedChat:
         return f"RenderedChat({shown(self.text)}, {len(self.text):,} characters)"
 
     def unused(self) -> list[str]:
-        """Return the fields that left no trace in the text: messages, their reasoning, ``tools``, ``documents``."""
+        """Return the fields that left no trace: messages, their reasoning and calls, ``tools``, ``documents``."""
         said = {span.message for span in self.spans if span.message is not None and span.field != "role"}
         thought = {span.message for span in self.spans if span.field.partition("[")[0] in REASONING}
+        uncalled = self._uncalled()
         shared = {span.field[: len("documents")] for span in self.spans if span.message is None}
         unused: list[str] = []
         for at, message in enumerate(self.given["messages"]):
             reasoning = next((name for name in REASONING if message.get(name)), None)
             if at not in said and _says(message):
                 unused.append(f"messages[{at}]")
-            elif reasoning is not None and at not in thought and str(message[reasoning]).strip():
+                continue
+            if reasoning is not None and at not in thought and str(message[reasoning]).strip():
                 unused.append(f"messages[{at}].{reasoning}")
+            if at in uncalled:
+                unused.append(f"messages[{at}].tool_calls")
         for name in ("tools", "documents"):
             if self.given[name] and not any(field.startswith(name) for field in shared):
                 unused.append(name)
         return unused
 
     def require_all_used(self) -> None:
-        """Refuse a chat of which a part left no trace, but for reasoning, which many templates leave out of history.
+        """Refuse a chat of which a part left no trace.
+
+        Reasoning may, as many templates leave it out of history, and calls of a message that says something else.
 
         Raises:
             MessageNotRendered
         """
         if self.rendering.writes_all:
             return
-        unused = [field for field in self.unused() if not field.endswith(REASONING)]
+        unused = [field for field in self.unused() if not field.endswith((*REASONING, "tool_calls"))]
         if unused:
             raise MessageNotRendered(
                 f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
                 f'or set unused to "report"{hint(self.given["messages"])}',
                 field=unused[0],
             )
+
+    def require_calls_used(self) -> None:
+        """Refuse a chat with calls of tools that left no trace: a model would learn not to make them.
+
+        Raises:
+            MessageNotRendered
+        """
+        lost = self._uncalled()
+        if lost:
+            field = f"messages[{lost[0]}].tool_calls"
+            raise MessageNotRendered(
+                f"the chat template writes nothing of {field}, so a model would learn to answer without the calls; "
+                "take a template that writes them, or leave them out",
+                field=field,
+            )
+
+    def _uncalled(self) -> list[int]:
+        """Return the messages whose calls of tools left no trace."""
+        if b'"tool_calls"' not in self.history.messages.json:
+            return []
+        called = {span.message for span in self.spans if span.field.startswith("tool_calls")}
+        if self.history.options["continue_final_message"]:
+            # The text ends within this message, before its calls.
+            called.add(len(self.given["messages"]) - 1)
+        return [at for at, each in enumerate(self.given["messages"]) if each.get("tool_calls") and at not in called]
 
 
 def render_checked(template: Template, messages: bytes, **options: Any) -> Rendering:

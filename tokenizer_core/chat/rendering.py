@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypedDict
@@ -23,6 +23,7 @@ from tokenizer_core.errors import (
     TemplateLimit,
     TemplateMissing,
 )
+from tokenizer_core.nearest import did_you_mean
 
 RESERVED = {
     **dict.fromkeys(
@@ -70,6 +71,23 @@ class RenderingOptions(TypedDict, total=False):
     template: str | None
     content_format: ContentFormat
     form: MessageForm
+
+
+def check_options(method: str, given: Iterable[str], own: Sequence[str] = ()) -> None:
+    """Refuse what is neither an option of a rendering nor one of a method's own, as Python does.
+
+    Args:
+        method: the one that the caller called.
+
+    Raises:
+        TypeError: with the nearest option, or the method that takes it.
+    """
+    known = (*own, *RenderingOptions.__annotations__)
+    for name in given:
+        if name not in known:
+            of_labels = "; labels() of the encoded chat takes it" if name in ("train_on", "reasoning") else ""
+            way = of_labels or did_you_mean(name, known)
+            raise TypeError(f"{method}() got an unexpected keyword argument {name!r}{way}")
 
 
 class ChatRenderer:

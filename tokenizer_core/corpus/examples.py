@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from tokenizer_core.corpus.documents import Block
 from tokenizer_core.corpus.reading import Meter, Source, check_column, failures, needed, numbered_lines
-from tokenizer_core.errors import InvalidCorpus
+from tokenizer_core.errors import InvalidCorpus, shown
 
 _ROWS = 256
 """Rows of a Parquet file that are held at a time."""
@@ -58,20 +58,31 @@ def examples(source: Source) -> Iterator[Example]:
 
 def _of_lines(source: Source) -> Iterator[Example]:
     for number, line in numbered_lines(source):
-        value = object_of(line)
-        if value is None:
-            message = f"line {number} of {source.name} is no object of JSON"
-            raise InvalidCorpus(message, file=source.name, line=number)
+        try:
+            value = object_of(line)
+        except ValueError as error:
+            message = f"line {number} of {source.name} is no object of JSON: {error}"
+            raise InvalidCorpus(message, file=source.name, line=number) from None
         yield Example(value, source.name, "line", number)
 
 
-def object_of(text: str | bytes) -> dict[str, Any] | None:
-    """Read an object of JSON, or return ``None`` for what is none."""
+def object_of(text: str | bytes) -> dict[str, Any]:
+    """Read an object of JSON.
+
+    Raises:
+        ValueError: with the reason in words.
+    """
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"it is {shown(value)}")
+    return value
 
 
 def rows_as_json(source: Source, column: str, others: Sequence[str], meter: Meter) -> Iterator[Block]:

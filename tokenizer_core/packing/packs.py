@@ -114,6 +114,14 @@ class Packs(ShortRepr):
     def __len__(self) -> int:
         return len(self.plan)
 
+    @property
+    def trained(self) -> int:
+        """The number of labels that are not -100."""
+        plan, trained = self.plan, self.rows.trained
+        begins = self.rows.offsets[:-1][plan.rows]
+        parts = zip((begins + plan.starts + 1).tolist(), (begins + plan.ends).tolist(), strict=True)
+        return sum(int(np.count_nonzero(trained[begin:end])) for begin, end in parts)
+
     def blocks(self) -> Iterator[PackBlock]:
         """Build all packs, about a million tokens at a time."""
         step = max(1, _BLOCK // self.plan.length)

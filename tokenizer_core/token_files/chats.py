@@ -66,8 +66,8 @@ class ChatEncoder:
         except UnicodeDecodeError as error:
             at = byte + error.start
             raise InvalidCorpus(f"byte {at} is not UTF-8", code="invalid_utf8", row=number, index=at) from None
-        if example is None:
-            raise InvalidCorpus("it is no object of JSON", row=number)
+        except ValueError as error:
+            raise InvalidCorpus(f"it is no object of JSON: {error}", row=number) from None
         try:
             encoded = self._encoder.encode(self._named(example, number))
         except InputError as error:

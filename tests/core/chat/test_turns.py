@@ -85,7 +85,7 @@ DROPS = BY_NUMBER.replace("m.reasoning_content %}", "m.reasoning_content and i =
 
 def trained(chat: EncodedChat, **options: Any) -> list[str]:
     """Return the texts that a chat trains on, token by token put together."""
-    text, labels = chat.rendered.text, chat.labels(**options)
+    text, labels = chat.rendered.text, chat.labels(lost_calls="ignore", **options)
     texts, last = [], -1
     for (start, end), label in zip(chat.spans.tolist(), labels.tolist(), strict=True):
         if label >= 0:

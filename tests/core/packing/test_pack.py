@@ -76,7 +76,9 @@ def alone(tokenizer: Tokenizer, example: dict[str, Any]) -> tuple[list[int], lis
 
 @pytest.mark.parametrize("method", ["best-fit", "none"])
 def test_members_are_the_examples_with_no_loss_on_their_first_token(tokenizer: Tokenizer, method: Any) -> None:
-    found = members_of(pack(EXAMPLES, tokenizer, 64, method=method))
+    packs = pack(EXAMPLES, tokenizer, 64, method=method)
+    found = members_of(packs)
+    assert packs.trained == sum(label != -100 for parts in found.values() for _, labels in parts for label in labels)
     assert sorted(found) == [*range(len(EXAMPLES))]
     for row, example in enumerate(EXAMPLES):
         ids, labels = alone(tokenizer, example)
@@ -118,6 +120,7 @@ def test_padded_packs_are_all_of_one_length_and_padding_has_no_loss(
         assert set(np.diff(block.token_offsets).tolist()) == {length}
         assert not (block.seq_lengths % align).any()
     found = members_of(packs)
+    assert packs.trained == sum(label != -100 for parts in found.values() for _, labels in parts for label in labels)
     for ids, labels in found.pop(-1, []):
         assert set(ids) == {tokenizer.pad_id}
         assert set(labels) == {-100}
@@ -232,16 +235,17 @@ def test_files_of_packs_hold_what_their_readers_expect(tokenizer: Tokenizer, cor
 
 
 def test_a_wrong_line_is_named_and_leaves_nothing(tokenizer: Tokenizer, corpus: Path, tmp_path: Path) -> None:
-    cases: list[tuple[bytes, type[TokdError], str]] = [
-        (b"[1]", InvalidCorpus, "invalid_corpus"),
-        (b'{"text": ', InvalidCorpus, "invalid_corpus"),
-        (b'{"text": "\xff"}', InvalidCorpus, "invalid_corpus"),
-        (b'{"text": 1}', InvalidOption, "invalid_option"),
-        (json.dumps({"input_ids": [*range(100)]}).encode(), RowTooLong, "row_too_long"),
+    cases: list[tuple[bytes, type[TokdError], str, str]] = [
+        (b"[1]", InvalidCorpus, "invalid_corpus", r"it is \[1\]"),
+        (b'{"text": ', InvalidCorpus, "invalid_corpus", "expecting value at column 10"),
+        (b'{"text": "\xff"}', InvalidCorpus, "invalid_corpus", "it is not UTF-8 at byte 10"),
+        (b'{"text": 1}', InvalidOption, "invalid_option", "text"),
+        (b'{"mesages": [], "id": 1}', InvalidOption, "invalid_option", "has mesages, id; did you mean 'messages'"),
+        (json.dumps({"input_ids": [*range(100)]}).encode(), RowTooLong, "row_too_long", "overflow"),
     ]
-    for line, kind, code in cases:
+    for line, kind, code, said in cases:
         (corpus / "a.jsonl").write_bytes(b'{"text": "fine"}\n\n' + line + b"\n")
-        with pytest.raises(kind, match=r"line 3 of .*a\.jsonl") as caught:
+        with pytest.raises(kind, match=rf"line 3 of .*a\.jsonl.*{said}") as caught:
             pack_files(corpus, tokenizer, tmp_path / "out.parquet", 64)
         assert (caught.value.code, caught.value.place["line"]) == (code, 3)
         assert [path.name for path in tmp_path.iterdir()] == ["in"]

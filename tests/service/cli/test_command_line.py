@@ -132,6 +132,7 @@ def test_every_command_is_documented(tokd):
         ("encode hi --jsn", "--json"),
         ("train a -o x --vocab-sise 5", "--vocab-size"),
         ("serve --prt 5", "--port"),
+        ("pack a --lenght 4096", "--length"),
     ],
 )
 def test_the_nearest_command_or_option_is_named(
@@ -141,7 +142,9 @@ def test_the_nearest_command_or_option_is_named(
     assert f"; did you mean {near!r}?; see tokd" in capsysbinary.readouterr().err.decode()
 
 
-@pytest.mark.parametrize("command", ["zzzz", "encode hi -x", "encode hi --zzzz", "inspect x --artifact y"])
+@pytest.mark.parametrize(
+    "command", ["zzzz", "encode hi -x", "encode hi --zzzz", "inspect x --artifact y", "pack x", "key --name x"]
+)
 def test_no_command_or_option_is_named_where_none_is_near(
     capsysbinary: pytest.CaptureFixture[bytes], command: str
 ) -> None:
@@ -163,6 +166,10 @@ def test_no_command_or_option_is_named_where_none_is_near(
             'pass --special-tokens text to encode it as ordinary text or "parse" to make it',
         ),
         ("pack CORPUS -o OUT.npy --length 10 --align 3", "--length is a multiple of align, which 10 of 3 is not"),
+        ("pack CORPUS -o OUT/a.npy --length 10", "OUT/a.npy: no such file or directory; make the directory OUT"),
+        ("pack NAMELESS -o OUT.npy --length 10", "--input-format: the name of "),
+        ("pack NAMELESS -o OUT.npy --length 10 --input-format jsonl", "line 1 of "),
+        ("encode-corpus NAMELESS -o OUT", "--input-format: the name of "),
         ("pack CORPUS -o OUT.txt --length 10", "--output: the output's name ends in "),
         ("import artifacts/base/tokenizer.json -o OUT --eos-token x", "--eos-token: the eos token is an added token"),
         ("import artifacts/base/tokenizer.json -o OUT --name A", "--name: a name is 1 to 128 of "),
@@ -182,12 +189,14 @@ def test_no_command_or_option_is_named_where_none_is_near(
 )
 def test_errors_name_flags(command, said, tokd, tmp_path):
     (tmp_path / "corpus.jsonl").write_text('{"text": "a <|im_end|>"}\n')
-    places = {"CORPUS": str(tmp_path / "corpus.jsonl"), "OUT": str(tmp_path / "out")}
+    (tmp_path / "corpus.json").write_text("[]")
+    places = {"CORPUS": str(tmp_path / "corpus.jsonl"), "NAMELESS": str(tmp_path / "corpus.json")}
+    places["OUT"] = str(tmp_path / "out")
     words = [places.get(word) or word.replace("OUT", places["OUT"]) for word in command.split()]
     result = tokd(*words)
     message = result.stderr.decode().splitlines()[-1]
     assert result.returncode in (1, 2)
-    assert said in message
+    assert said.replace("OUT", places["OUT"]) in message
     assert not (tmp_path / "out").exists()
 
 

@@ -22,6 +22,7 @@ def test_packs_are_written_and_counted(tokd, tokenizer, examples, tmp_path):
     told = json.loads(succeed(tokd("pack", examples, "--length", "64", "-o", str(out), "--json")))
     (row,) = np.load(out, allow_pickle=True)
     assert (told["examples"], told["rows"], told["tokens"]) == (2, 1, len(row["input_ids"]))
+    assert told["trained"] == sum(row["loss_mask"])
     assert row["seq_start_id"] == [0, len(tokenizer.encode("Hello")) + 1]
 
 
@@ -44,3 +45,12 @@ def test_a_wrong_command_line_is_refused(tokd, examples, tmp_path):
     assert_refused(tokd("pack", examples, "--length", "0", "-o", str(tmp_path / "a.npy")), "usage", 2)
     wrong = tokd("pack", examples, "--length", "8", "-o", str(tmp_path / "a.csv"))
     assert_refused(wrong, "invalid_option", 1, ".parquet")
+
+
+def test_a_chat_with_nothing_to_learn_is_warned_of(tokd, tmp_path):
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text('{"messages": [{"role": "user", "content": "1 + 1 ="}]}')
+    for flag, said in (("--json", b'"trained": 0'), ("--pad", b"(0 to learn) in 1 row")):
+        done = tokd("pack", str(chats), "--length", "64", "-o", str(tmp_path / f"{flag}.npy"), flag)
+        assert (done.returncode, said in done.stdout) == (0, True)
+        assert done.stderr.startswith(b"tokd: warning: there is nothing to learn")

@@ -237,7 +237,10 @@ def test_a_place_that_is_taken_is_refused_before_any_work(folder, capsysbinary):
 @pytest.mark.parametrize(
     ("flags", "word"),
     [
-        (["--save-counts", "nowhere/c.counts"], "nowhere/c.counts: no such file or directory"),
+        (
+            ["--save-counts", "nowhere/c.counts"],
+            "nowhere/c.counts: no such file or directory; make the directory nowhere",
+        ),
         (["--save-counts", "corpus/a.jsonl/c.counts"], "corpus/a.jsonl/c.counts: not a directory"),
         (["--save-counts", "/proc/c.counts"], "/proc/c.counts: no such file or directory"),
         (["--save-counts", "c" * 256], f"{'c' * 256}: file name too long"),

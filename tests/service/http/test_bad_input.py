@@ -68,6 +68,7 @@ BODIES: list[tuple[str, bytes, str, str | None]] = [
     ("/encode", b'{"text":"a","return":["ids"' + b',"ids"' * len(PARTS) + b"]}", "invalid_value", "return"),
     ("/encode", b'{"text":"a","messages":[]}', "invalid_option", "messages"),
     ("/encode", b'{"text":"a","train_on":"assistant"}', "invalid_option", "train_on"),
+    ("/encode", b'{"messages":[{"role":"user","content":"a"}],"train_on":"last"}', "invalid_option", "train_on"),
     ("/encode", b'{"messages":[],"sanitize_specal":true}', "unknown_field", "sanitize_specal"),
     ("/encode", b'{"text":"a","allowed_specal":"all"}', "unknown_field", "allowed_specal"),
     ("/encode", b'{"text":"a","parts":["ids"]}', "unknown_field", "parts"),

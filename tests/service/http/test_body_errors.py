@@ -61,6 +61,7 @@ def test_nothing_is_guessed(body: bytes, path: str) -> None:
         ("/encode", {"text": "a", "model": "bare"}, "model", "tokenizer"),
         ("/encode", {"text": "a", "special_token": "text"}, "special_token", "special_tokens"),
         ("/encode", {"text": "a", "parts": ["ids"]}, "parts", "return"),
+        ("/encode", {"messages": [], "labels": True}, "labels", "return"),
         ("/count", {"prompt": "a"}, "prompt", "text"),
         ("/decode", {"input_ids": [1]}, "input_ids", "ids"),
         ("/decode", {"ids": [1], "skip_special_token": True}, "skip_special_token", "skip_special_tokens"),

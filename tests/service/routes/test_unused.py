@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.core.chat.conversations import built
+from tests.core.chat.conversations import TEMPLATES, built, call, tokenizer
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
-from tokenizer_core import MessageNotRendered, TemplateFailed, Tokenizer
+from tests.support.data import needs_data
+from tokenizer_core import MessageNotRendered, TemplateFailed, TokdError, Tokenizer, base_artifact
 
 ROLES = (
     "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content }}"
@@ -92,3 +93,44 @@ def test_the_library_tells_and_drop_in_routes_answer(routed: TestClient, framed:
     with pytest.raises(MessageNotRendered):
         rendered.require_all_used()
     assert routed.post("/tokenize", json=body).status_code == 200
+
+
+def test_calls_beside_content_that_leave_no_trace_are_refused_where_labels_are_made(make_client: MakeClient) -> None:
+    client, base = make_client(), Tokenizer.open(base_artifact())
+    chat = [USER, {"role": "assistant", "content": "2", "tool_calls": TOOLS}]
+    for body, field in ((chat, "messages[1].tool_calls"), ([[USER], chat], "messages[1][1].tool_calls")):
+        answer = client.post("/encode", json={"messages": body, "return": ["ids", "labels"]})
+        assert_problem(answer, "message_not_rendered", field)
+        assert client.post("/encode", json={"messages": body}).status_code == 200
+    body = {"messages": chat, "unused": "report", "return": ["labels"]}
+    reported = client.post("/encode", json=body).json()
+    assert reported["unused"] == ["messages[1].tool_calls"]
+    assert max(reported["labels"]) > 0
+    for train_on in ("assistant", "all"):
+        packed = {"examples": [{"messages": chat}], "length": 64, "train_on": train_on}
+        assert_problem(client.post("/pack", json=packed), "message_not_rendered", "examples[0].messages[1].tool_calls")
+    for content in ("2", ""):
+        with pytest.raises(MessageNotRendered) as caught:
+            base.encode_chat([USER, {**chat[1], "content": content}]).labels()
+        assert caught.value.place == {"field": "messages[1].tool_calls"}
+    assert base.encode_chat(chat, continue_final_message=True).labels().max() > 0
+    framed = base.with_template(ROLES).encode_chat(chat)
+    assert framed.rendered.unused() == []
+    assert framed.labels().max() > 0
+
+
+@needs_data
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_no_real_template_that_writes_calls_is_said_to_lose_them(template: str) -> None:
+    tok = tokenizer(template)
+    for content in ("", "let me", None):
+        for arguments in ({"city": "x"}, '{"city": "x"}', {}):
+            calls = [*call(arguments), {**call(arguments)[0], "id": "abcdefghj"}]
+            for made in (calls, calls[:1]):
+                chat = [USER, {"role": "assistant", "content": content, "tool_calls": made}]
+                try:
+                    rendered = tok.render_chat(chat, content_format="auto")
+                except TokdError:
+                    continue
+                lost = "messages[1].tool_calls" in rendered.unused() or "messages[1]" in rendered.unused()
+                assert lost is ("get_weather" not in rendered.text)
