@@ -150,11 +150,13 @@ def encode_words_batch(texts: Sequence[Sequence[str]], **options: Unpack[EncodeO
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
     """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
+    _refuse_windows(options)
     return Call("POST", "/encode", _ids, _single(text, options), OCTETS)
 
 
 def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
     """Turn texts into arrays of ids, up to 512 in a request."""
+    _refuse_windows(options)
 
     def read(answer: Any) -> list[IdArray]:
         ids, lengths = _ids(answer), [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
@@ -163,6 +165,12 @@ def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
     return json_rows(Call("POST", "/encode", read, _many(texts, options), OCTETS), _TEXTS, most=_ROWS_OF_OCTETS)
+
+
+def _refuse_windows(options: EncodeOptions) -> None:
+    if options.get("stride") is not None:
+        wrong = "ids alone do not say which text a window is of; encode_batch and encode_arrow take stride"
+        raise InvalidOption(wrong, field="stride")
 
 
 def _single(text: str, options: EncodeOptions) -> dict[str, Any]:
