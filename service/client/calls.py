@@ -215,7 +215,8 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
         raise InvalidOption(f"texts are strings, and no column of them can be made: {error}", field="texts") from error
 
     def part(start: int, end: int) -> Call[Any]:
-        return _arrow_call(pa.table([column.slice(start, end - start)], schema=schema), has_windows=has_windows)
+        texts = pa.table([column.slice(start, end - start)], schema=schema)
+        return _arrow_call(texts, first=start, has_windows=has_windows)
 
     if is_whole(options):
         return part(0, len(column))
@@ -223,14 +224,18 @@ def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call
     return replace(part(0, 0), rows=Rows(sizes, part, pa.concat_tables))
 
 
-def _arrow_call(texts: Any, *, has_windows: bool) -> Call[Any]:
+def _arrow_call(texts: Any, *, first: int, has_windows: bool) -> Call[Any]:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     def read(answer: Any) -> Any:
         try:
             table = pa.ipc.open_stream(answer.content).read_all()
             # Else a damaged table crashes whoever reads it.
             table.validate(full=True)
+            if "overflow_of" in table.column_names:
+                numbers = pc.add(table["overflow_of"], pa.scalar(first, pa.uint32()))
+                table = table.set_column(table.column_names.index("overflow_of"), "overflow_of", numbers)
         except (pa.ArrowException, OSError) as error:
             raise ValueError("the answer is not a stream of Arrow") from error
         # A text has one row, or at least one with windows.
