@@ -33,7 +33,8 @@ def require_text(request: TextOrChatRequest) -> None:
     if second is None or request.shares_text():
         return
     if isinstance(first, str) is not isinstance(second, str):
-        wanted = "one text, as text is" if isinstance(first, str) else "a list of texts, as text is"
+        one = "one text, as text is; /encode takes a list beside one text"
+        wanted = one if isinstance(first, str) else "a list of texts, as text is"
         raise ServiceError("invalid_type", f"this must be {wanted}", "text_pair")
     if not isinstance(first, str) and len(first) != len(second):
         raise ServiceError("invalid_value", f"there are {len(first)} texts and {len(second)} second ones", "text_pair")

@@ -172,6 +172,12 @@ def test_wrong_options_are_refused_by_name(options, field, tmp_path):
     assert refused.value.place["field"] == field
 
 
+def test_a_mistyped_choice_is_answered_with_the_one_that_was_meant(tmp_path):
+    tokenizer, _ = both(tmp_path, None)
+    with pytest.raises(InvalidOption, match=r"; did you mean 'only_second'\?$"):
+        tokenizer.encode_pair("a", "b", truncation="only_secnd")
+
+
 def test_errors_name_the_text_and_its_row(tmp_path):
     tokenizer, _ = both(tmp_path, None)
     for unit in (None, "byte"):
