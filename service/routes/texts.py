@@ -86,6 +86,10 @@ def about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servic
     field, given = request.subject()
     if error.place.get("field") == "word_ids":
         error.place["field"] = "return"
+    is_of_pair = "row" in error.place and isinstance(request.text_pair, list)
+    if is_of_pair and error.place.get("field") in ("truncation", "stride"):
+        # The option may fit other pairs.
+        error.place["field"] = "text_pair"
     if error.place.get("field") in ("text_pair", "word_labels") and "row" in error.place:
         field = error.place.pop("field")
         given = getattr(request, field)
