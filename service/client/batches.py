@@ -20,7 +20,8 @@ from tokenizer_core import TokdError
 
 T = TypeVar("T")
 
-_ROW = re.compile(r"(text|text_pair|words|word_labels|ids|target_spans)\[([0-9]+)\]")
+ROW_FIELDS = ("text", "text_pair", "words", "word_labels", "ids", "target_spans")
+_ROW = re.compile(rf"({'|'.join(ROW_FIELDS)})\[([0-9]+)\]")
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
