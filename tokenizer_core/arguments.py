@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, get_args
 
 from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.nearest import did_you_mean
 
 
 def whole_number(value: object) -> int | None:
@@ -84,7 +85,8 @@ def check_choice(value: object, choices: Any, field: str) -> None:
     """
     words = get_args(choices)
     if not isinstance(value, str) or value not in words:
-        raise InvalidOption(f"{field} is one of {', '.join(map(repr, words))}, not {shown(value)}", field=field)
+        near = did_you_mean(value, (word for word in words if isinstance(word, str))) if isinstance(value, str) else ""
+        raise InvalidOption(f"{field} is one of {', '.join(map(repr, words))}, not {shown(value)}{near}", field=field)
 
 
 def check_kind(value: object, kind: type | UnionType, field: str) -> None:

@@ -90,7 +90,7 @@ class EncodedPair(ShortRepr):
         return (self.sequence_ids < 0).view(np.uint8)
 
 
-def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation) -> list[int]:
+def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation, row: int = 0) -> list[int]:
     """Say how many ids of one text, or of two, stay in ``room`` ids.
 
     ``longest_first`` takes one id after the other from whichever text is longer; when both are equally long by then
@@ -116,9 +116,10 @@ def lengths_kept(lengths: Sequence[int], room: int, truncation: Truncation) -> l
     cut = 0 if truncation == "only_first" else 1
     if lengths[cut] <= excess:
         raise InvalidOption(
-            f'truncation "{truncation}" cannot take {excess} ids of a text that has {lengths[cut]}; raise max_length '
-            'or take "longest_first"',
+            f'truncation "{truncation}" cannot take {excess} ids of a text that has {lengths[cut]}: '
+            'one id must remain; raise max_length or take "longest_first"',
             field="truncation",
+            row=row,
         )
     return [length - excess if index == cut else length for index, length in enumerate(lengths)]
 
@@ -222,7 +223,7 @@ class Framing:
         size = self._room - (sum(lengths) - lengths[of])
         if self._stride >= size:
             wrong = f"rows have room for {max(size, 0)} ids of the text that is cut, and stride is {self._stride}"
-            raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride")
+            raise InvalidOption(f"{wrong}; raise max_length or take a smaller stride", field="stride", row=overflow_of)
         count = windows_count(lengths[of], size, self._stride)
         self.charge(count * max(self._room + self.special_tokens, ROW_IDS), "stride")
         for start, end in windows(lengths[of], size, self._stride, self._side):
@@ -254,7 +255,7 @@ class Framing:
     def _around(self, texts: Sequence[EncodedText], overflow_of: int) -> EncodedPair:
         """Cut one text or two, and put them into the frame."""
         lengths = [len(text.ids) for text in texts]
-        kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation)
+        kept = lengths if self._room is None else lengths_kept(lengths, self._room, self._truncation, overflow_of)
         bounds = [
             (0, stay) if self._side == "right" else (length - stay, length)
             for length, stay in zip(lengths, kept, strict=True)

@@ -20,12 +20,18 @@ from tokenizer_core import TokdError
 
 T = TypeVar("T")
 
-_ROW = re.compile(r"(text|text_pair|words|word_labels|ids|target_spans)\[([0-9]+)\]")
+ROW_FIELDS = ("text", "text_pair", "words", "word_labels", "ids", "target_spans")
+_ROW = re.compile(rf"({'|'.join(ROW_FIELDS)})\[([0-9]+)\]")
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
-    """Tell whether rows are one request: they are padded to the longest of all, or numbered over all."""
-    return options.get("padding") == "longest" or options.get("stride") is not None
+    """Tell whether rows are one request: they are padded to the longest of all."""
+    return options.get("padding") == "longest"
+
+
+def _is_too_much(error: TokdError) -> bool:
+    """Tell whether fewer rows may be answered; too many ids of windows, or of a shared text, are said of an option."""
+    return isinstance(error, TooLarge) or str(error).startswith("the rows have too many ids together")
 
 
 def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_ROWS) -> Call[list[T]]:
@@ -44,7 +50,12 @@ def json_rows(call: Call[list[T]], fields: Sequence[str], *, most: int = PART_RO
     own = {name: rows for name, rows in lists.items() if len(rows) == len(values)}
 
     def part(start: int, end: int) -> Call[list[T]]:
-        return replace(call, body={**body, **{name: rows[start:end] for name, rows in own.items()}})
+        def read(answer: Any) -> list[T]:
+            if isinstance(answer, dict) and "overflow_of" in answer:
+                answer["overflow_of"] = [start + row for row in answer["overflow_of"]]
+            return call.read(answer)
+
+        return replace(call, read=read, body={**body, **{name: rows[start:end] for name, rows in own.items()}})
 
     # A value without a length is refused where it is sent.
     sizes = [len(value) if hasattr(value, "__len__") else 1 for value in values]
@@ -65,7 +76,7 @@ def in_parts(rows: Rows[T]) -> Generator[Call[T], T | TokdError, T]:
         outcome = yield rows.part(start, end)
         if not isinstance(outcome, TokdError):
             answers.append(outcome)
-        elif isinstance(outcome, TooLarge) and end - start > 1:
+        elif _is_too_much(outcome) and end - start > 1:
             middle = (start + end) // 2
             waiting += [(middle, end), (start, middle)]
         else:

@@ -13,7 +13,7 @@ import orjson
 
 from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Parsed, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
-from service.client.batches import is_whole, json_rows
+from service.client.batches import ROW_FIELDS, is_whole, json_rows
 from service.client.call import Call, Rows
 from service.client.options import (
     ChatOptions,
@@ -72,6 +72,9 @@ def to_json_with_null(fields: Mapping[str, Any]) -> bytes:
         return _json(fields)
     except TypeError:
         for field, value in fields.items():
+            if field in ROW_FIELDS and isinstance(value, list | tuple):
+                for number, row in enumerate(value):
+                    _require_json({field: row}, field=f"{field}[{number}]")
             _require_json({str(field): value}, field=str(field))
         _require_json(fields)
         raise
@@ -119,6 +122,8 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _renamed(body: dict[str, Any]) -> dict[str, Any]:
+    if "return_" in body:
+        raise InvalidOption("return_ is not an option; did you mean 'parts'?", field="return_")
     if "parts" in body:
         body["return"] = body.pop("parts")
     return body
@@ -150,11 +155,13 @@ def encode_words_batch(texts: Sequence[Sequence[str]], **options: Unpack[EncodeO
 
 def encode_ids(text: str, **options: Unpack[EncodeOptions]) -> Call[IdArray]:
     """Turn a text into an array of ids, which travel as bare bytes: what large texts are sent for."""
+    _refuse_windows(options)
     return Call("POST", "/encode", _ids, _single(text, options), OCTETS)
 
 
 def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[list[IdArray]]:
     """Turn texts into arrays of ids, up to 512 in a request."""
+    _refuse_windows(options)
 
     def read(answer: Any) -> list[IdArray]:
         ids, lengths = _ids(answer), [int(length) for length in answer.headers[ROW_LENGTHS].split(",") if length]
@@ -163,6 +170,12 @@ def encode_ids_batch(texts: Sequence[str] | str, **options: Unpack[EncodeOptions
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
     return json_rows(Call("POST", "/encode", read, _many(texts, options), OCTETS), _TEXTS, most=_ROWS_OF_OCTETS)
+
+
+def _refuse_windows(options: EncodeOptions) -> None:
+    if options.get("stride") is not None:
+        wrong = "ids alone do not say which text a window is of; encode_batch and encode_arrow take stride"
+        raise InvalidOption(wrong, field="stride")
 
 
 def _single(text: str, options: EncodeOptions) -> dict[str, Any]:
@@ -184,47 +197,65 @@ def _ids(answer: Any) -> IdArray:
     return np.frombuffer(answer.content, "<u4")
 
 
-def encode_arrow(texts: Sequence[str], **options: Unpack[EncodeOptions]) -> Call[Any]:
-    """Turn many texts into a ``pyarrow.Table`` with a column for each of ``parts``: ``ids``, ``count``, ``spans``."""
+def encode_arrow(texts: Sequence[str] | str, **options: Unpack[EncodeOptions]) -> Call[Any]:
+    """Turn many texts, or pairs, into a ``pyarrow.Table`` with a column for each of ``parts``: ``ids``, ``count``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    schema = pa.schema([("text", pa.large_string())], metadata={"tokd": to_json(_renamed({**options}))})
-    given: Any = several(texts)
+    # One text for all second texts, or one second text, stands among the options.
+    head, columns = _many(texts, options), {}
+    if not isinstance(head["text"], str):
+        columns["text"] = _column_of(head.pop("text"), "texts")
+    if _has_several(options):
+        columns["text_pair"] = _column_of(head.pop("text_pair"), "text_pair")
+    if len({*map(len, columns.values())}) > 1:
+        raise InvalidOption("there are not as many second texts as texts", field="text_pair")
+    table = pa.table(columns, metadata={"tokd": to_json(head)})
+    has_windows = options.get("stride") is not None
+
+    def part(start: int, end: int) -> Call[Any]:
+        return _arrow_call(table.slice(start, end - start), first=start, has_windows=has_windows)
+
+    if is_whole(options):
+        return part(0, len(table))
+    lengths = [pc.binary_length(column).to_pylist() for column in table.columns]
+    sizes = [sum(length or 0 for length in row) for row in zip(*lengths, strict=True)]
+    return replace(part(0, 0), rows=Rows(sizes, part, pa.concat_tables))
+
+
+def _column_of(given: Any, field: str) -> Any:
+    import pyarrow as pa
+
     try:
         if isinstance(given, pa.Array | pa.ChunkedArray):
             held = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
             if held not in (pa.string(), pa.large_string(), pa.string_view(), pa.null()):
                 # Arrow would write numbers as text.
                 raise TypeError(f"they are of the type {held}")
-            column = given.cast(pa.large_string())
-        else:
-            column = pa.array(given, pa.large_string())
+            return given.cast(pa.large_string())
+        return pa.array(given, pa.large_string())
     except UnicodeEncodeError as error:
-        raise InvalidUnicode(SURROGATE, field="texts") from error
+        raise InvalidUnicode(SURROGATE, field=field) from error
     except (TypeError, ValueError) as error:
-        raise InvalidOption(f"texts are strings, and no column of them can be made: {error}", field="texts") from error
-
-    def part(start: int, end: int) -> Call[Any]:
-        return _arrow_call(pa.table([column.slice(start, end - start)], schema=schema))
-
-    if is_whole(options):
-        return part(0, len(column))
-    sizes = [size or 0 for size in pc.binary_length(column).to_pylist()]
-    return replace(part(0, 0), rows=Rows(sizes, part, pa.concat_tables))
+        raise InvalidOption(f"{field} are strings, and no column of them can be made: {error}", field=field) from error
 
 
-def _arrow_call(texts: Any) -> Call[Any]:
+def _arrow_call(texts: Any, *, first: int, has_windows: bool) -> Call[Any]:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     def read(answer: Any) -> Any:
         try:
             table = pa.ipc.open_stream(answer.content).read_all()
             # Else a damaged table crashes whoever reads it.
             table.validate(full=True)
+            if "overflow_of" in table.column_names:
+                numbers = pc.add(table["overflow_of"], pa.scalar(first, pa.uint32()))
+                table = table.set_column(table.column_names.index("overflow_of"), "overflow_of", numbers)
         except (pa.ArrowException, OSError) as error:
             raise ValueError("the answer is not a stream of Arrow") from error
-        if table.num_rows != texts.num_rows:
+        # A text has one row, or at least one with windows.
+        if table.num_rows < texts.num_rows or (table.num_rows > texts.num_rows and not has_windows):
             raise ValueError("the answer is cut short")
         return table
 

@@ -79,7 +79,8 @@ def explain(error: ValidationError, body: bytes, model: type[BaseModel], nested:
     if error.error_count() > _MAX_ERRORS:
         # Only unknown fields can be so many, and listing them would take longer than finding them did.
         return ServiceError("unknown_field", f"the body has {error.error_count()} errors, most of them unknown fields")
-    found = error.errors(include_url=False, include_input=False)
+    # A value may be as large as the body.
+    found = error.errors(include_url=False, include_input=len(body) <= _SEARCHED_BYTES)
     unknown = next((item["loc"] for item in found if item["type"] == "extra_forbidden"), ())
     if nested is not None:
         found = [{**item, "loc": _dotted(nested, item["loc"])} for item in found if item["loc"]] or found
@@ -145,6 +146,8 @@ def _explain_field(group: list[Any], names: Collection[str]) -> ServiceError:
     if worst["loc"][0] == "ids":
         return ServiceError("unknown_token_id", "no token has this id", path)
     message = worst["msg"]
+    if kind == "literal_error":
+        message += did_you_mean(str(worst.get("input", "")), re.findall("'(.*?)'", worst["ctx"]["expected"]))
     return ServiceError("invalid_value", message[:1].lower() + message[1:], path)
 
 

@@ -33,7 +33,8 @@ def require_text(request: TextOrChatRequest) -> None:
     if second is None or request.shares_text():
         return
     if isinstance(first, str) is not isinstance(second, str):
-        wanted = "one text, as text is" if isinstance(first, str) else "a list of texts, as text is"
+        one = "one text, as text is; /encode takes a list beside one text"
+        wanted = one if isinstance(first, str) else "a list of texts, as text is"
         raise ServiceError("invalid_type", f"this must be {wanted}", "text_pair")
     if not isinstance(first, str) and len(first) != len(second):
         raise ServiceError("invalid_value", f"there are {len(first)} texts and {len(second)} second ones", "text_pair")
@@ -85,6 +86,10 @@ def about_text(error: TokdError, request: TextRequest, index: int = 0) -> Servic
     field, given = request.subject()
     if error.place.get("field") == "word_ids":
         error.place["field"] = "return"
+    is_of_pair = "row" in error.place and isinstance(request.text_pair, list)
+    if is_of_pair and error.place.get("field") in ("truncation", "stride"):
+        # The option may fit other pairs.
+        error.place["field"] = "text_pair"
     if error.place.get("field") in ("text_pair", "word_labels") and "row" in error.place:
         field = error.place.pop("field")
         given = getattr(request, field)

@@ -172,6 +172,26 @@ def test_wrong_options_are_refused_by_name(options, field, tmp_path):
     assert refused.value.place["field"] == field
 
 
+def test_an_option_that_one_row_cannot_follow_names_the_row(tmp_path):
+    tokenizer, _ = both(tmp_path, None)
+    options = {"max_length": 6, "truncation": "only_second"}
+    with pytest.raises(InvalidOption, match="one id must remain") as refused:
+        tokenizer.encode_pair_batch(["lo", "lo lo lo lo"], ["the", "the"], **options)
+    assert refused.value.place == {"field": "truncation", "row": 1}
+    with pytest.raises(InvalidOption, match="one id must remain") as refused:
+        tokenizer.encode_pair("lo lo lo lo", "the", **options)
+    assert refused.value.place == {"field": "truncation"}
+    with pytest.raises(InvalidOption, match="room for 0 ids") as refused:
+        tokenizer.encode_pair_batch(["lo", "lo lo lo lo"], ["the"] * 2, **options, stride=0)
+    assert refused.value.place == {"field": "stride", "row": 1}
+
+
+def test_a_mistyped_choice_is_answered_with_the_one_that_was_meant(tmp_path):
+    tokenizer, _ = both(tmp_path, None)
+    with pytest.raises(InvalidOption, match=r"; did you mean 'only_second'\?$"):
+        tokenizer.encode_pair("a", "b", truncation="only_secnd")
+
+
 def test_errors_name_the_text_and_its_row(tmp_path):
     tokenizer, _ = both(tmp_path, None)
     for unit in (None, "byte"):

@@ -96,6 +96,11 @@ def test_a_url_may_have_any_host_and_a_path(url: str) -> None:
         ),
         (InvalidOption, "texts", lambda: calls.encode_arrow(pa.chunked_array([[1], [2]]))),
         *((InvalidOption, "texts", lambda v=v: calls.encode_batch(v)) for v in (None, 5, np.array("a"), "a")),
+        (InvalidOption, "stride", lambda: calls.encode_ids("a", max_length=5, stride=1)),
+        (InvalidOption, "stride", lambda: calls.encode_ids_batch(["a"], max_length=5, stride=0)),
+        (InvalidOption, "return_", lambda: calls.encode("a", return_=["ids"])),  # type: ignore[call-arg]
+        (InvalidOption, "text_pair", lambda: calls.encode_arrow("a", text_pair=[5])),
+        (InvalidOption, "text_pair", lambda: calls.encode_arrow(["a"], text_pair=["b", "c"])),
         *((InvalidOption, "ids", lambda v=v: calls.decode_batch(v)) for v in (None, 5, np.array(3), [1, 2])),
         *((InvalidOption, "job_id", lambda v=v: jobs.job(v)) for v in (None, 5, b"a", "", ".", "..")),
         *((InvalidOption, "job_id", lambda v=v: jobs.job_path(v)) for v in (None, ".", "..")),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from service.client import AsyncClient, Call, Client, Refused, TooLarge
 from service.client import call as divided
 from tests.service.conftest import RunServer, Server
-from tokenizer_core import ReservedLiteral, Tokenizer, UnknownTokenId
+from tokenizer_core import InvalidUnicode, ReservedLiteral, Tokenizer, UnknownTokenId
 
 TEXTS = [f"the quick brown fox {number} naïve 🙂" for number in range(23)]
 
@@ -65,6 +65,17 @@ def test_pairs_stay_together(ask: Ask, framed: Tokenizer) -> None:
     ]
 
 
+@pytest.mark.parametrize("texts", ["what?", TEXTS[::-1]])
+def test_pairs_stay_together_in_tables_too(ask: Ask, texts: str | list[str]) -> None:
+    pytest.importorskip("pyarrow")
+    options: Any = {"text_pair": TEXTS, "max_length": 30, "truncation": "only_second", "stride": 1}
+    rows = ask(Client.encode_batch(texts, **options))
+    table = ask(Client.encode_arrow(texts, **options))
+    assert table.column("ids").to_pylist() == [row.ids for row in rows]
+    assert table.column("overflow_of").to_pylist() == [row.overflow_of for row in rows]
+    assert {row.overflow_of for row in rows} == {*range(len(TEXTS))}
+
+
 def test_tables_of_arrow_are_joined(ask: Ask, framed: Tokenizer) -> None:
     pytest.importorskip("pyarrow")
     table = ask(Client.encode_arrow(TEXTS, add_special_tokens=False))
@@ -79,6 +90,9 @@ def test_an_error_names_the_row_of_the_whole_batch(ask: Ask, framed: Tokenizer) 
     with pytest.raises(UnknownTokenId) as unknown:
         ask(Client.decode_batch([[1]] * 9 + [[1, 10**6]]))
     assert unknown.value.place["field"] == "ids[9][1]"
+    with pytest.raises(InvalidUnicode) as surrogate:
+        ask(Client.encode_batch([*TEXTS, "\ud800"]))
+    assert surrogate.value.place["field"] == f"text[{len(TEXTS)}]"
     with pytest.raises(Refused) as wrong:
         ask(Client.encode_batch([*TEXTS, 5]))  # type: ignore[list-item]
     assert wrong.value.path == f"text[{len(TEXTS)}]"

@@ -66,6 +66,11 @@ def test_a_damaged_answer_in_arrow_is_told_apart_or_a_table_that_can_be_read(com
 def test_an_answer_in_arrow_has_a_row_for_each_text() -> None:
     with pytest.raises(ServerFault, match=NOT_TOKD):
         answered(calls.encode_arrow([*TEXTS, "four"]), arrow())
+    with pytest.raises(ServerFault, match=NOT_TOKD):
+        answered(calls.encode_arrow(TEXTS[1:]), arrow())
+    with pytest.raises(ServerFault, match=NOT_TOKD):
+        answered(calls.encode_arrow([*TEXTS, "four"], max_length=3, stride=1), arrow())
+    assert answered(calls.encode_arrow(TEXTS[1:], max_length=3, stride=1), arrow()).num_rows == len(TEXTS)
 
 
 @pytest.mark.parametrize("lengths", ["1", "1,1,1", "", "3,-1", "2,x", "9" * 30, "9" * 5000, "1,,2"])

@@ -77,6 +77,22 @@ def test_a_mistyped_field_is_answered_with_the_one_that_was_meant(
     assert problem["detail"].endswith(f"; did you mean {meant!r}?")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "path", "meant"),
+    [
+        ("return", ["ids", "token"], "return[1]", "; did you mean 'tokens'?"),
+        ("truncation", "only_secnd", "truncation", "; did you mean 'only_second'?"),
+        ("padding", "Longest", "padding", "; did you mean 'longest'?"),
+        ("padding", True, "padding", " or 'max_length'"),
+    ],
+)
+def test_a_mistyped_value_is_answered_with_the_one_that_was_meant(
+    client: TestClient, field: str, value: Any, path: str, meant: str
+) -> None:
+    problem = assert_problem(client.post("/encode", json={"text": "a", field: value}), "invalid_value", path)
+    assert problem["detail"].endswith(meant)
+
+
 @pytest.mark.parametrize("wrong", ["rol", "roles"])
 def test_a_message_without_a_role_is_answered_with_the_field_that_was_meant(
     make_client: MakeClient, framed: Tokenizer, tmp_path: Path, wrong: str

@@ -170,6 +170,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "invalid_option",
         "truncation",
     ),
+    (
+        "/encode",
+        {"text": "a", "text_pair": ["b", "the fox the fox"], "max_length": 4, "truncation": "only_first"},
+        "invalid_option",
+        "text_pair[1]",
+    ),
     ("/encode", {"text": "a", "text_pair": "b", "truncation": "longest"}, "invalid_value", "truncation"),
     ("/encode", {"text": "a", "text_pair": "b", "return": ["assistant_mask"]}, "invalid_option", "return"),
     ("/encode", {"messages": [{"role": "user", "content": "a"}], "return": ["type_ids"]}, "invalid_option", "return"),

@@ -10,9 +10,8 @@ import pytest
 
 from service.client import Client
 from service.schemas.requests import EncodeRequest
-from tests.service.conftest import MakeClient
-from tests.support.server import Server
-from tokenizer_core import Tokenizer
+from tests.service.conftest import MakeClient, RunServer
+from tokenizer_core import InvalidOption, Tokenizer
 
 TEXTS = ["the quick brown fox jumps over the lazy dog " * 9, "short", ""]
 
@@ -79,8 +78,15 @@ def test_windows_are_made_in_a_thread_however_short_the_text() -> None:
     assert not EncodeRequest(text="fox", max_length=2).heavy()
 
 
-def test_the_client_sends_windows_as_one_request(run_server, artifacts: tuple[str, str]) -> None:
-    with run_server() as server, Client(server.url) as tokd:
-        assert isinstance(server, Server)
-        rows = tokd.encode_batch(TEXTS * 500, max_length=16, stride=4)
-        assert rows[-1].overflow_of == len(TEXTS) * 500 - 1
+def test_the_client_divides_windows_and_numbers_their_texts_over_all(run_server: RunServer) -> None:
+    texts = TEXTS * 100
+    with run_server(artifacts=("artifacts/base",), max_items=100, max_ids=10_000) as server, Client(server.url) as tokd:
+        # One text has 8 rows, each counted as 64 ids: 19 texts of this length are a request.
+        rows = tokd.encode_batch(texts, max_length=16, stride=4)
+        table = tokd.encode_arrow(texts, max_length=16, stride=4)
+        with pytest.raises(InvalidOption, match="too many ids"):
+            tokd.encode_batch(["the " * 5_000], max_length=1, stride=0)
+    expected = Tokenizer.open("artifacts/base").encode_pair_batch(texts, None, max_length=16, stride=4)
+    assert [(row.ids, row.overflow_of) for row in rows] == [(row.ids.tolist(), row.overflow_of) for row in expected]
+    assert table.column("ids").to_pylist() == [row.ids for row in rows]
+    assert table.column("overflow_of").to_pylist() == [row.overflow_of for row in rows]
