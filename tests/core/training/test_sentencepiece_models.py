@@ -106,6 +106,12 @@ def test_scores_are_exact_as_floats_and_other_ones_are_not_exported() -> None:
         ({**MODELS["bpe"], "user_defined_symbols": ["a", "a"]}, "user_defined_symbols[1]"),
         ({**MODELS["unigram"], "user_defined_symbols": ["<unk>"]}, "user_defined_symbols[0]"),
         ({**MODELS["unigram"], "user_defined_symbols": "ab"}, "user_defined_symbols"),
+        ({**MODELS["unigram"], "user_defined_symbols": ["\ud800"]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["é" * 4000]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["x " * 99_999]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": [f"s{number}" for number in range(20_000)]}, "user_defined_symbols"),
+        ({**MODELS["bpe"], "user_defined_symbols": [f"{n}-" + "s" * 99 for n in range(999)]}, "user_defined_symbols"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["a"], "special_tokens": ["é" * 4000]}, "special_tokens"),
         ({**WHOLE["word"], "split_digits": True}, "split_digits"),
         ({**WHOLE["char"], "character_coverage": 0}, "character_coverage"),
         ({"model": "word", "user_defined_symbols": ["a"]}, "user_defined_symbols"),
@@ -116,6 +122,7 @@ def test_settings_that_cannot_be_are_refused_by_name(given: dict[str, Any], fiel
     with pytest.raises(InvalidSettings) as refused:
         Recipe.from_dict({"corpus": {"texts": TEXT}, **given})
     assert refused.value.path == field
+    assert len(refused.value.message) < 300
 
 
 @pytest.mark.parametrize("given", WHOLE.values(), ids=str)
