@@ -137,8 +137,10 @@ class SpacedSettings(EntrySettings, ABC):
         longest_first = sorted(self.user_defined_symbols, key=len, reverse=True)
         symbols = Pattern("regex", "|".join(map(re.escape, longest_first)))
         apart = [Pretokenizer("split", pattern=symbols, behavior="removed")] if longest_first else []
+        if self.is_model_file or not self.cuts_words:
+            apart.append(Pretokenizer("split", pattern=Pattern("string", NUL), behavior="removed"))
         if not self.cuts_words:
-            return (*apart, Pretokenizer("split", pattern=Pattern("string", NUL), behavior="removed"))
+            return tuple(apart)
         if self.cuts_behind_spaces:
             return (*apart, _SUFFIXED_RUNS if self.has_runs else _SUFFIXED_WORDS)
         if self.has_runs:
@@ -263,7 +265,7 @@ class SentencePieceSettings(SpacedSettings, ABC):
 
     def _check_own(self) -> None:
         SpacedSettings._check_own(self)
-        check_coverage(self.character_coverage)
+        check_characters(self.character_coverage, self.required_characters)
         if self.allow_whitespace_only_pieces and self.remove_extra_whitespaces:
             message = "spaces are joined, so none of several is an entry; set remove_extra_whitespaces to false"
             raise InvalidOption(message, field="allow_whitespace_only_pieces")
@@ -291,8 +293,10 @@ class SentencePieceSettings(SpacedSettings, ABC):
         return [name for name, is_asked in asked.items() if is_asked]
 
 
-def check_coverage(coverage: object) -> None:
-    """Require a share above 0."""
+def check_characters(coverage: object, required: str) -> None:
+    """Require a share above 0, and characters that a piece may have."""
+    if NUL in required:
+        raise InvalidOption("no piece has U+0000; leave it away", field="required_characters")
     if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
         message = f"character_coverage is above 0 and at most 1, not {shown(coverage)}"
         raise InvalidOption(message, field="character_coverage")
@@ -316,7 +320,7 @@ class SentencePieceBpeSettings(SentencePieceSettings):
             if literal in (SPACE, *BYTES):
                 raise InvalidOption(f"{literal!r} stands for a space or a byte; take another literal", field=field)
         for character in self.required_characters:
-            if character in (NUL, " ", *self.literals):
+            if character in (" ", *self.literals):
                 message = f"{character!r} cannot be an entry that text becomes; leave it away"
                 raise InvalidOption(message, field="required_characters")
 
