@@ -205,7 +205,12 @@ def _special_tokens(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _listed(text: str) -> list[str]:
-    return [word for row in csv.reader([text]) for word in row if word]
+    try:
+        return [word for row in csv.reader([text]) for word in row if word]
+    except csv.Error:
+        raise _wrong(
+            text, f"a list has no line break, and no word of more than {csv.field_size_limit()} bytes"
+        ) from None
 
 
 def _joined(words: list[str]) -> str:

@@ -85,7 +85,7 @@ class Files:
 
     def language_of(self, name: str) -> str:
         """Return the language of a file, if its name tells it."""
-        path = PurePath(urlsplit(name).path if "://" in name else name)
+        path = PurePath(urlsplit(name).path if "://" in name else Path(name).absolute())
         return {"file": path.name.partition(".")[0], "directory": path.parent.name}.get(self.language or "", "")
 
 

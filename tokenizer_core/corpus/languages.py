@@ -41,10 +41,15 @@ def check_parallel(found: Sequence[Source], bounds: Bounds) -> int:
         InvalidCorpus
     """
     counts: Counter[str] = Counter()
-    meter = Meter(bounds=bounds)
+    meter, has_text = Meter(bounds=bounds), False
     for source in found:
         if source.is_parallel:
-            counts[source.language] += sum(len(block.splitlines()) for block in lines(source, meter))
+            counts[source.language] += 0
+            for block in lines(source, meter):
+                counts[source.language] += len(block.splitlines())
+                has_text = has_text or bool(block.strip())
+    if counts and not has_text:
+        raise InvalidCorpus("the parallel texts are empty; leave parallel away", field="corpus.parallel")
     if len(set(counts.values())) > 1:
         (most, many), *_, (least, few) = counts.most_common()
         message = f"parallel texts have as many lines in each language, but {most} has {many} and {least} has {few}"

@@ -12,13 +12,14 @@ from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from tokenizer_core._kernel import Counter, PieceCounts
+from tokenizer_core.arguments import holds_items, holds_surrogate
 from tokenizer_core.corpus.bounds import UNBOUNDED
 from tokenizer_core.corpus.documents import between, lines_before
 from tokenizer_core.corpus.files import Corpus, Files, batches, files_of, sources
 from tokenizer_core.corpus.languages import check_languages, check_parallel
 from tokenizer_core.corpus.reading import CorpusFormat, Meter, Source, blocks, failures, lines, readable_lines, rows
 from tokenizer_core.corpus.segments import Cut, Segments, after_a_line, cut_at, cut_from
-from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidUnicode, TokdError
+from tokenizer_core.errors import CorpusError, InvalidCorpus, InvalidOption, InvalidUnicode, TokdError, shown
 from tokenizer_core.training.counts import MAX_SKIPPED_SHOWN, Counts, check_header, header_of, require_pieces
 from tokenizer_core.training.progress import INTERVAL, Progress, Report, Reporter
 
@@ -176,6 +177,25 @@ def cut_of(source: Source, files: Files, rules: Rules) -> Cut | None:
     return None
 
 
+def _begin_language(counter: Counter, name: object, is_measured: bool = False, **place: str) -> None:
+    if not isinstance(name, str) or holds_surrogate(name):
+        message = f"the name of a language is a string of Unicode, not {shown(name)}"
+    else:
+        try:
+            return counter.begin_language(name, is_measured)
+        except InvalidCorpus as error:
+            message = error.message
+    where = f"{place['file']}: " if "file" in place else ""
+    raise InvalidCorpus(where + message, **place)
+
+
+def _check_documents(documents: Mapping[str, object]) -> None:
+    for name, texts in documents.items():
+        if isinstance(texts, str | bytes | Mapping) or not holds_items(texts):
+            message = f"the texts of the language {shown(name)} are strings in a list or an iterator, not "
+            raise InvalidOption(message + type(texts).__name__, field="corpus")
+
+
 def _finished(
     run: _Run, feed: Callable[[], None], found: Sequence[Source], max_piece_length: int | None = None
 ) -> PieceCounts:
@@ -198,10 +218,12 @@ def _count_documents(
     """Count strings by language, which are taken in the caller's thread: an iterator may belong to it."""
     counter = rules.counter()
     taken, next_report = 0, time.monotonic() + INTERVAL
+    if rules.has_languages:
+        _check_documents(documents)
     for language, batch in ((name, batch) for name, texts in documents.items() for batch in batches(texts)):
         try:
-            if language:
-                counter.begin_language(language)
+            if rules.has_languages:
+                _begin_language(counter, language, field="corpus")
             counter.feed_documents(batch)
         except InvalidUnicode as error:
             row = taken + error.place.pop("row", 0)
@@ -245,8 +267,9 @@ class _Run:
     def begin(self, number: int, source: Source, start: int = 0, lines: int = 0) -> None:
         """Begin with a file, of which so many bytes and lines are not given."""
         self.counter.begin_source(number, start, lines)
-        if self.counting.rules.has_languages and source.language:
-            self.counter.begin_language(source.language, source.is_parallel)
+        is_told = source.is_parallel or not self.counting.files.language_field
+        if self.counting.rules.has_languages and is_told and source.format != "counts":
+            _begin_language(self.counter, source.language, source.is_parallel, file=source.name)
 
     def take(self, source: Source) -> None:
         files, meter, replaced = self.counting.files, self.counting.meter, self.counting.rules.replace_invalid
@@ -281,7 +304,7 @@ class _Run:
         languages = chain.from_iterable(rows(source, column, Meter()))
         pairs = zip(chain.from_iterable(table), languages, strict=True)
         for language, same in groupby(pairs, itemgetter(1)):
-            self.counter.begin_language(language)
+            _begin_language(self.counter, language, file=source.name)
             yield from batches(text for text, _ in same)
 
     def feed(self, format: CorpusFormat, parts: Iterator[bytes]) -> None:

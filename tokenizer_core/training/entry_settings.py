@@ -164,6 +164,8 @@ class EntrySettings(ABC):
             Pipeline(parts.vocabulary, parts.config.to_json())
         except (ArtifactError, InvalidUnicode) as error:
             place, _, _ = str(error.place.get("field", "")).removeprefix("added_tokens").partition(".")
+            # Of a model of SentencePiece the place is one of its pieces.
+            place = place if place.startswith("[") else ""
             raise InvalidOption(error.message, field=f"special_tokens{place}") from error
 
 

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from tokenizer_core._kernel import Pipeline, Vocabulary
+from tokenizer_core.arguments import check_unicode
 from tokenizer_core.config import PipelineConfig, Settings, TokenizerParts
-from tokenizer_core.errors import InvalidOption, shown
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, shown
 from tokenizer_core.formats import sentencepiece
 from tokenizer_core.formats.sentencepiece_export import ESCAPED, JOINED, PREFIXED, SPACE, WORDS, charsmap_of, ranked
 from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, Rules, write
@@ -26,6 +28,12 @@ from tokenizer_core.training.setting_checks import check_limit
 from tokenizer_core.training.settings import TieBreak
 
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+MAX_SYMBOLS = 10_000
+"""Most symbols of the user: all are parts of one expression, which cuts a corpus."""
+
+MAX_SYMBOL_BYTES = 7999
+"""The most of a piece in a SentencePiece model."""
+
 NUL = "\0"
 """No piece of a SentencePiece model has it."""
 
@@ -72,22 +80,36 @@ class SpacedSettings(EntrySettings, ABC):
 
     def _check_own(self) -> None:
         EntrySettings._check_own(self)
+        if len(self.user_defined_symbols) > MAX_SYMBOLS:
+            message = f"user_defined_symbols are at most {MAX_SYMBOLS}, not {len(self.user_defined_symbols)}"
+            raise InvalidOption(message, field="user_defined_symbols")
+        seen, taken = set[str](), {"", self.unk, *BYTES}
         for index, symbol in enumerate(self.user_defined_symbols):
             field = f"user_defined_symbols[{index}]"
-            if (
-                not symbol
-                or any(character in symbol for character in (" ", SPACE, NUL))
-                or symbol in (self.unk, *BYTES)
-            ):
-                message = f"{symbol!r} is empty, has a space, is a byte or the unknown token; take another text"
+            check_unicode(symbol, field)
+            if symbol in taken or any(character in symbol for character in (" ", SPACE, NUL)):
+                message = f"{shown(symbol)} is empty, has a space, is a byte or the unknown token; take another text"
                 raise InvalidOption(message, field=field)
-            if symbol in self.user_defined_symbols[:index]:
-                raise InvalidOption(f"{symbol[:80]!r} stands twice", field=field)
+            if len(symbol.encode()) > MAX_SYMBOL_BYTES:
+                raise InvalidOption(f"{shown(symbol)} has more than {MAX_SYMBOL_BYTES} bytes", field=field)
+            if symbol in seen:
+                raise InvalidOption(f"{shown(symbol)} stands twice", field=field)
+            seen.add(symbol)
+
+    def _check_pipeline(self) -> None:
+        if self.user_defined_symbols:
+            try:
+                Pipeline(Vocabulary.from_tokens([], []), self.pipeline().to_json())
+            except InvalidArtifact:
+                message = "user_defined_symbols have too many characters together to be cut out of a corpus"
+                raise InvalidOption(f"{message}; leave some away", field="user_defined_symbols") from None
+        EntrySettings._check_pipeline(self)
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        symbols = (symbol for symbol in self.user_defined_symbols if symbol not in self.literals)
-        return (*self.literals, *symbols, *(BYTES if self.byte_fallback else ()))
+        literals = dict.fromkeys(self.literals)
+        symbols = (symbol for symbol in self.user_defined_symbols if symbol not in literals)
+        return (*literals, *symbols, *(BYTES if self.byte_fallback else ()))
 
     @property
     def cuts_words(self) -> bool:
@@ -115,8 +137,10 @@ class SpacedSettings(EntrySettings, ABC):
         longest_first = sorted(self.user_defined_symbols, key=len, reverse=True)
         symbols = Pattern("regex", "|".join(map(re.escape, longest_first)))
         apart = [Pretokenizer("split", pattern=symbols, behavior="removed")] if longest_first else []
+        if self.is_model_file or not self.cuts_words:
+            apart.append(Pretokenizer("split", pattern=Pattern("string", NUL), behavior="removed"))
         if not self.cuts_words:
-            return (*apart, Pretokenizer("split", pattern=Pattern("string", NUL), behavior="removed"))
+            return tuple(apart)
         if self.cuts_behind_spaces:
             return (*apart, _SUFFIXED_RUNS if self.has_runs else _SUFFIXED_WORDS)
         if self.has_runs:
@@ -241,7 +265,7 @@ class SentencePieceSettings(SpacedSettings, ABC):
 
     def _check_own(self) -> None:
         SpacedSettings._check_own(self)
-        check_coverage(self.character_coverage)
+        check_characters(self.character_coverage, self.required_characters)
         if self.allow_whitespace_only_pieces and self.remove_extra_whitespaces:
             message = "spaces are joined, so none of several is an entry; set remove_extra_whitespaces to false"
             raise InvalidOption(message, field="allow_whitespace_only_pieces")
@@ -269,8 +293,10 @@ class SentencePieceSettings(SpacedSettings, ABC):
         return [name for name, is_asked in asked.items() if is_asked]
 
 
-def check_coverage(coverage: object) -> None:
-    """Require a share above 0."""
+def check_characters(coverage: object, required: str) -> None:
+    """Require a share above 0, and characters that a piece may have."""
+    if NUL in required:
+        raise InvalidOption("no piece has U+0000; leave it away", field="required_characters")
     if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
         message = f"character_coverage is above 0 and at most 1, not {shown(coverage)}"
         raise InvalidOption(message, field="character_coverage")
@@ -294,7 +320,7 @@ class SentencePieceBpeSettings(SentencePieceSettings):
             if literal in (SPACE, *BYTES):
                 raise InvalidOption(f"{literal!r} stands for a space or a byte; take another literal", field=field)
         for character in self.required_characters:
-            if character in (NUL, " ", *self.literals):
+            if character in (" ", *self.literals):
                 message = f"{character!r} cannot be an entry that text becomes; leave it away"
                 raise InvalidOption(message, field="required_characters")
 

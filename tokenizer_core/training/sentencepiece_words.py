@@ -10,7 +10,7 @@ from tokenizer_core.formats.sentencepiece_export import SPACE
 from tokenizer_core.stages import Model, Pretokenizer
 from tokenizer_core.training.entry_settings import EntrySettings, frequent
 from tokenizer_core.training.learning import Learned, Lesson
-from tokenizer_core.training.sentencepiece_settings import SpacedSettings, check_coverage
+from tokenizer_core.training.sentencepiece_settings import SpacedSettings, check_characters
 from tokenizer_core.training.settings import MAX_VOCAB_SIZE
 
 
@@ -57,7 +57,7 @@ class SentencePieceCharacterSettings(SentencePieceWordSettings):
 
     def _check_own(self) -> None:
         SpacedSettings._check_own(self)
-        check_coverage(self.character_coverage)
+        check_characters(self.character_coverage, self.required_characters)
 
     @property
     def pretokenizers(self) -> tuple[Pretokenizer, ...]:

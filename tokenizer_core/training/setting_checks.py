@@ -78,6 +78,8 @@ def _limit_of(value: object, name: str) -> int | None:
 def _text_of(value: object, name: str) -> str | None:
     if not isinstance(value, str | None):
         raise InvalidOption(f"{name} is a string or nothing, not {type(value).__name__}", field=name)
+    if value is not None:
+        check_unicode(value, name)
     return value
 
 

@@ -73,7 +73,7 @@ class UnigramSettings(SentencePieceSettings):
             progress=report,
         )
         fixed = {entry.encode() for entry in self.fixed}
-        largest, *smaller = ([(piece, score) for piece, score in one if piece not in fixed] for one in found)
+        largest, *smaller = ([one for one in each if one[0] not in fixed and b"\0" not in one[0]] for each in found)
         return replace(_learned(largest), smaller=[_learned(one) for one in smaller])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Mapping
 from itertools import islice
@@ -12,7 +13,17 @@ from typing import Any
 import pytest
 
 from tests.support.corpora import TIE_BREAKS, random_words
-from tokenizer_core import Cancelled, Files, InvalidCorpus, InvalidSettings, Progress, Recipe, TrainingRun, train
+from tokenizer_core import (
+    Cancelled,
+    Files,
+    InvalidCorpus,
+    InvalidOption,
+    InvalidSettings,
+    Progress,
+    Recipe,
+    TrainingRun,
+    train,
+)
 from tokenizer_core._kernel import Counter, learn_merges_for_languages
 from tokenizer_core.reference.trainers.order import Order, Pair
 from tokenizer_core.reference.trainers.parity import Languages, parity
@@ -173,6 +184,43 @@ def test_counts_keep_their_languages(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("corpus", "match"),
+    [
+        ({"de": ["Flut"], "": ["tide"]}, "has"),
+        ({"": ["tide"]}, "has"),
+        ({"a\0b": ["tide"]}, "a.0b"),
+        ({"x" * 1_000_000: ["tide"]}, "xxx"),
+        ({"\ud800": ["tide"]}, "string of Unicode"),
+        ({3: ["tide"]}, "string of Unicode, not 3"),
+        ({None: ["tide"]}, "string of Unicode, not None"),
+        ({str(number): ["tide"] for number in range(1001)}, "at most 1000 languages"),
+        ({"de": "Flut"}, "'de' are strings in a list"),
+        ({"de": None}, "'de' are strings in a list"),
+        ({"de": b"Flut"}, "'de' are strings in a list"),
+    ],
+)
+def test_a_mapping_has_names_and_lists_of_texts(corpus: Any, match: str) -> None:
+    with pytest.raises((InvalidCorpus, InvalidOption), match=match) as caught:
+        train(corpus, **SETTINGS)
+    assert caught.value.place == {"field": "corpus"}
+    assert len(caught.value.message) < 300
+
+
+def test_a_file_always_has_a_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "one.txt").write_text("low " * 9)
+    (tmp_path / "two.txt").write_text("die Flut " * 9)
+    below = train(Files(paths=(tmp_path / "a", tmp_path / "two.txt"), language="directory"), **SETTINGS)
+    assert train(Files(paths=("a", "two.txt"), language="directory"), **SETTINGS).hash == below.hash
+    for name in (".txt", "de\x01.txt", os.fsdecode(b"\xff.txt")):
+        (tmp_path / name).write_text("low " * 9)
+        with pytest.raises(InvalidCorpus, match="name") as caught:
+            train(Files(paths=(tmp_path / name,), language="file", format="text"), **SETTINGS)
+        assert [*caught.value.place] == ["file"]
+
+
+@pytest.mark.parametrize(
     ("given", "path"),
     [
         ({}, "corpus.language"),
@@ -205,6 +253,10 @@ def test_texts_that_do_not_fit_are_refused(corpus: Path) -> None:
             )
 
     refused("is a text, which has no field", language="name")
+    for name in SAYING:
+        (corpus / "empty" / f"{name}.txt").parent.mkdir(exist_ok=True)
+        (corpus / "empty" / f"{name}.txt").write_text("\n\n")
+    refused("texts are empty", parallel=(corpus / "empty",))
     (corpus / "parallel" / "de.txt").write_text("eine\nzweite", encoding="utf-8")
     refused("de has 2 and")
     (corpus / "parallel" / "de.txt").unlink()

@@ -60,6 +60,17 @@ def test_symbols_of_the_user_are_one_token_and_no_part_of_another(kind: str) -> 
         assert made.encode(text, special_tokens="text").tolist() == theirs.encode(text)
 
 
+@pytest.mark.parametrize("kind", [*MODELS, *WHOLE])
+@pytest.mark.parametrize(
+    "given", [{}, {"user_defined_symbols": ["ide"]}, {"treat_whitespace_as_suffix": True}], ids=str
+)
+def test_a_null_character_of_the_corpus_is_in_no_piece(kind: str, given: dict[str, Any]) -> None:
+    made = train(iter(["the\0low \0tide", *TEXT]), 60, normalizer=[], **given, **(MODELS | WHOLE)[kind])
+    assert not [text for text in entries(made) if "\0" in text]
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=to_sentencepiece(made.parts))
+    assert made.encode(TEXT[1]).tolist() == theirs.encode(TEXT[1])
+
+
 @pytest.mark.parametrize("kind", WHOLE)
 @pytest.mark.parametrize("suffix", [False, True])
 def test_words_and_characters_are_those_of_the_trainer_of_sentencepiece(kind: str, suffix: bool) -> None:
@@ -106,8 +117,16 @@ def test_scores_are_exact_as_floats_and_other_ones_are_not_exported() -> None:
         ({**MODELS["bpe"], "user_defined_symbols": ["a", "a"]}, "user_defined_symbols[1]"),
         ({**MODELS["unigram"], "user_defined_symbols": ["<unk>"]}, "user_defined_symbols[0]"),
         ({**MODELS["unigram"], "user_defined_symbols": "ab"}, "user_defined_symbols"),
+        ({**MODELS["unigram"], "user_defined_symbols": ["\ud800"]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["é" * 4000]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["x " * 99_999]}, "user_defined_symbols[0]"),
+        ({**MODELS["bpe"], "user_defined_symbols": [f"s{number}" for number in range(20_000)]}, "user_defined_symbols"),
+        ({**MODELS["bpe"], "user_defined_symbols": [f"{n}-" + "s" * 99 for n in range(999)]}, "user_defined_symbols"),
+        ({**MODELS["bpe"], "user_defined_symbols": ["a"], "special_tokens": ["é" * 4000]}, "special_tokens"),
         ({**WHOLE["word"], "split_digits": True}, "split_digits"),
         ({**WHOLE["char"], "character_coverage": 0}, "character_coverage"),
+        ({**WHOLE["char"], "required_characters": "a\0"}, "required_characters"),
+        ({**MODELS["unigram"], "required_characters": "a\0"}, "required_characters"),
         ({"model": "word", "user_defined_symbols": ["a"]}, "user_defined_symbols"),
     ],
     ids=str,
@@ -116,6 +135,7 @@ def test_settings_that_cannot_be_are_refused_by_name(given: dict[str, Any], fiel
     with pytest.raises(InvalidSettings) as refused:
         Recipe.from_dict({"corpus": {"texts": TEXT}, **given})
     assert refused.value.path == field
+    assert len(refused.value.message) < 300
 
 
 @pytest.mark.parametrize("given", WHOLE.values(), ids=str)

@@ -143,6 +143,7 @@ def test_patterns_are_known_to_the_kernel() -> None:
         ({"superwords_from": 0.5, "pattern": None}, "superwords_pattern"),
         ({"superwords_from": 0.5, "parity": True}, "superwords_from"),
         ({"superwords_from": 0.5, "superwords_pattern": "("}, "superwords_pattern"),
+        ({"superwords_from": 0.5, "superwords_pattern": "\ud800"}, "superwords_pattern"),
         ({"superwords_from": 0.5, "superwords_pattern": 7}, "superwords_pattern"),
         ({"superwords_from": 0.5, "min_count": 2}, "min_count"),
     ],

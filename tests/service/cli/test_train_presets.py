@@ -117,6 +117,9 @@ def test_special_pieces_and_symbols_have_the_ids_that_spm_train_gives_them(tmp_p
         ("--unk_id=1", "a piece of its own"),
         ("vocab_size=3", "begins with --"),
         ("--input='a", "quotation"),
+        ("--input='a\nb'", "no line break"),
+        ("--control_symbols='a\rb'", "no line break"),
+        ("--control_symbols=" + "a" * 200_000, "no word of more than"),
     ],
 )
 def test_a_line_that_is_wrong_is_refused_by_the_flag(line: str, said: str) -> None:

@@ -12,6 +12,9 @@ const END: u8 = 0;
 /// Before the end of the label of a piece that is measured, and not learned from.
 const MEASURED: u8 = 1;
 
+/// Most bytes of a name: it stands before every piece of its language.
+const MAX_NAME: usize = 255;
+
 /// A piece with its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Labelled<'p> {
@@ -26,10 +29,12 @@ pub struct Labelled<'p> {
 /// Make the label of a language.
 ///
 /// # Errors
-/// `invalid_corpus` for a name that is empty or has one of these characters.
+/// `invalid_corpus` for a name that is empty, long, or has one of these characters.
 pub fn label(name: &str, is_measured: bool) -> Result<String> {
-    if name.is_empty() || name.bytes().any(|byte| byte == END || byte == MEASURED) {
-        let message = format!("a language has a name without U+0000 and U+0001, which {name:?} is not");
+    if !(1..=MAX_NAME).contains(&name.len()) || name.bytes().any(|byte| byte == END || byte == MEASURED) {
+        let start: String = name.chars().take(80).collect();
+        let message =
+            format!("the name of a language has 1 to {MAX_NAME} bytes and no U+0000 and U+0001, but one is {start:?}");
         return Err(Error::new(Code::InvalidCorpus, message));
     }
     Ok(format!("{name}{}\0", if is_measured { "\u{1}" } else { "" }))
@@ -40,7 +45,7 @@ pub fn labelled(piece: &[u8]) -> Option<Labelled<'_>> {
     let end = memchr::memchr(END, piece)?;
     let (label, piece) = (&piece[..end], &piece[end + 1..]);
     let name = label.strip_suffix(&[MEASURED]).unwrap_or(label);
-    Some(Labelled { name, is_measured: name.len() < label.len(), piece })
+    (!name.is_empty()).then_some(Labelled { name, is_measured: name.len() < label.len(), piece })
 }
 
 /// A piece without the label that it has if `has_labels`.

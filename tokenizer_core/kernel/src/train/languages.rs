@@ -6,6 +6,9 @@ use super::counts::Counts;
 use super::label::{labelled, shown};
 use crate::error::{Code, Error, Result};
 
+/// Most languages: every pair is counted in each.
+pub const MAX_LANGUAGES: usize = 1000;
+
 /// A language of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Language {
@@ -45,8 +48,8 @@ impl Languages {
     /// Sort the pieces of a corpus by their labels.
     ///
     /// # Errors
-    /// `invalid_corpus` for a piece without a label, and for a language that lacks a corpus or, as the only one, texts
-    /// to measure on.
+    /// `invalid_corpus` for a piece without a label, too many languages, and a language that lacks a corpus or, as the
+    /// only one, texts to measure on.
     pub fn of(counts: &Counts) -> Result<Self> {
         let read = |(piece, count)| labelled(piece).map(|labelled| (labelled, count));
         let Some(mut pieces) = counts.iter().map(read).collect::<Option<Vec<_>>>() else {
@@ -60,6 +63,9 @@ impl Languages {
         {
             let (is_measured, name) = (same[0].0.is_measured, shown(same[0].0.name));
             if !is_measured {
+                if languages.len() == MAX_LANGUAGES {
+                    return Err(invalid(format!("parity has at most {MAX_LANGUAGES} languages, and the corpus more")));
+                }
                 languages.push(Language { name: name.to_string(), bytes: 0, is_parallel: false });
             }
             let Some(language) = languages.iter().position(|one| one.name == name) else {

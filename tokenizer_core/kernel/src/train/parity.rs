@@ -124,7 +124,7 @@ impl<P: Position> Parity<P> {
         }
         let (done, merges) = ((self.symbols.len() - first) as u64, self.learned.as_slice());
         reporter.last(Progress { done, total, merges, tokens: Some(self.learned_tokens()) })?;
-        let measured = (0..self.languages.len()).map(|language| self.measure(language)).collect();
+        let measured = self.measured();
         Ok((self.symbols, self.learned, measured))
     }
 
@@ -133,10 +133,13 @@ impl<P: Position> Parity<P> {
         all.filter(|(stretch, _)| stretch.is_learned).map(|(_, tokens)| tokens).sum()
     }
 
-    /// The tokens of what a language is measured on.
-    fn measure(&self, language: usize) -> u64 {
-        let is_its = |stretch: &Stretch| stretch.is_measured && stretch.language == language;
-        self.stretches.iter().position(is_its).map_or(0, |at| self.tokens[at])
+    /// The tokens of what each language is measured on.
+    fn measured(&self) -> Vec<u64> {
+        let mut measured = vec![0; self.languages.len()];
+        for (stretch, tokens) in self.stretches.iter().zip(&self.tokens).filter(|(stretch, _)| stretch.is_measured) {
+            measured[stretch.language] = *tokens;
+        }
+        measured
     }
 
     /// The lane in which a stretch is counted, if there are so many.
@@ -170,13 +173,14 @@ impl<P: Position> Parity<P> {
             chosen[merge.language as usize - 1] += 1;
         }
         let waits = |language: usize| chosen[language] * self.languages.len() > SHARE * self.choice.window;
+        let measured = self.measured();
         let mut ranked: Vec<usize> = (0..self.languages.len()).collect();
         ranked.sort_by(|&one, &other| {
             let size = |language: usize| match &self.languages[language] {
                 Language { is_parallel: true, .. } => 1,
                 Language { bytes, .. } => u128::from(*bytes),
             };
-            let cost = |language, other| u128::from(self.measure(language)) * size(other);
+            let cost = |language, other| u128::from(measured[language]) * size(other);
             waits(one).cmp(&waits(other)).then(cost(other, one).cmp(&cost(one, other)))
         });
         ranked
