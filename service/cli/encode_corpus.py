@@ -9,7 +9,7 @@ from typing import get_args
 
 from service.cli.encode_progress import EncodeBar
 from service.cli.engines import add_engine, engine_of
-from service.cli.options import POLICIES, Parser, add_input_format, add_tokenizer, place, size, whole_number
+from service.cli.options import POLICIES, Parser, add_tokenizer, place, size, whole_number
 from service.cli.streams import (
     CommandError,
     counted,
@@ -22,6 +22,7 @@ from service.cli.streams import (
     write_line,
 )
 from tokenizer_core import (
+    CorpusFormat,
     Dtype,
     EndOfText,
     Files,
@@ -132,6 +133,16 @@ def _end_of_text(text: str) -> EndOfText:
     if re.fullmatch("[0-9]{1,9}", text):
         return int(text)
     return text
+
+
+def add_input_format(parser: argparse.ArgumentParser) -> None:
+    """Add the format of the files of a corpus, in a command whose ``--format`` is that of its output."""
+    parser.add_argument(
+        "--input-format",
+        dest="corpus.format",
+        choices=get_args(CorpusFormat)[:3],
+        help="what the files are, whatever they are called",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

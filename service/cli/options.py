@@ -6,12 +6,12 @@ import argparse
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn
 
 from service.cli.streams import CommandError, usage, write_line
 from service.setting_values import InvalidSetting
 from service.settings import source_of
-from tokenizer_core import CorpusFormat, base_artifact, did_you_mean
+from tokenizer_core import base_artifact, did_you_mean
 
 POLICIES = ("reject", "text", "parse")
 
@@ -96,16 +96,6 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
         metavar="ARTIFACT",
         default=base_artifact(),
         help="artifact directory, as tokd import and train write it (default: %(default)s)",
-    )
-
-
-def add_input_format(parser: argparse.ArgumentParser) -> None:
-    """Add the format of the files of a corpus, in a command whose ``--format`` is that of its output."""
-    parser.add_argument(
-        "--input-format",
-        dest="corpus.format",
-        choices=get_args(CorpusFormat)[:3],
-        help="what the files are, whatever they are called",
     )
 
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any, get_args
 
-from service.cli.options import Parser, add_input_format, add_policy, add_tokenizer, place, whole_number
+from service.cli.encode_corpus import add_input_format
+from service.cli.options import Parser, add_policy, add_tokenizer, place, whole_number
 from service.cli.streams import (
     CommandError,
     counted,
