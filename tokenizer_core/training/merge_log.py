@@ -110,7 +110,10 @@ class MergeLog:
         self._lines += [b" ".join(b"%d" % number for number in merge) for merge in new]
         now = time.monotonic()
         sample = (round(self._before + now - self._begun, 3), len(self.merges))
-        if not self.timeline or sample[1] > self.timeline[-1][1]:
+        if self.timeline and sample[1] == self.timeline[-1][1]:
+            # What is learned without merges takes time too.
+            self.timeline[-1] = sample
+        else:
             self.timeline.append(sample)
         if len(self.timeline) > _SAMPLES:
             self.timeline = self.timeline[::2]

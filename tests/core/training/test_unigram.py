@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,13 @@ def test_held_out_text_has_at_most_half_a_percent_more_tokens_than_with_other_tr
     ours = tokens([(piece.decode(), score) for piece, score in found], held_out)
     assert ours <= 1.005 * tokens(of_hugging_face(known, size), held_out)
     assert ours <= 1.005 * tokens(of_sentencepiece(known, size), held_out)
+
+
+def test_the_report_tells_the_seconds_of_learning(tmp_path: Path) -> None:
+    texts = tuple(f"{left}{right} and {right} or {left}" for left in "abcdefghij" for right in "klmnopqrst") * 9
+    settings = {"corpus": {"texts": list(texts)}, "model": "unigram", "vocab_size": 60}
+    run = TrainingRun(tmp_path / "run", Recipe.from_dict(settings))
+    before = time.monotonic()
+    run.merge()
+    assert 0 < run.report().seconds < time.monotonic() - before
+    assert run.report().timeline[-1] == (run.report().seconds, 0)
