@@ -95,4 +95,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_string_ends_at_the_first_mark_that_is_not_escaped() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            match (state >> 33) % 64 {
+                0 => b'"',
+                1..=24 => b'\\',
+                _ => b'a',
+            }
+        };
+        for length in (0..300).cycle().take(6_000) {
+            let bytes: Vec<u8> = (0..length).map(|_| next()).collect();
+            assert_eq!(string_run(&bytes), slowly(&bytes), "{bytes:?}");
+        }
+    }
 }
