@@ -8,8 +8,8 @@ from typing import Any
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
+from tokenizer_core.formats.hf_configs import GENERATION
 from tokenizer_core.formats.hf_decoders import write_decoder
-from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import (
