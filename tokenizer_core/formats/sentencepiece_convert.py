@@ -13,6 +13,7 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_models import as_read
 from tokenizer_core.formats.hf_roles import (
     CONFIG,
     LISTS,
@@ -22,7 +23,6 @@ from tokenizer_core.formats.hf_roles import (
     take_named,
     take_roles,
 )
-from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.hf_stages import Frames, frames_of
 from tokenizer_core.formats.sentencepiece_classes import Conversion
