@@ -25,7 +25,7 @@ from tokenizer_core.errors import (
 )
 from tokenizer_core.formats import files, hf_json, pair_table, sentencepiece
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_generation import GENERATION
+from tokenizer_core.formats.hf_configs import GENERATION
 from tokenizer_core.stages import Pretokenizer
 
 SCHEMA = 1

@@ -14,7 +14,7 @@ from tokenizer_core.arguments import check_kind
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats import hf_write, sentencepiece_export, tiktoken, vocab_merges
-from tokenizer_core.formats.bare import require_bare
+from tokenizer_core.formats.added import require_bare
 from tokenizer_core.pattern_coverage import covers_every_text
 
 

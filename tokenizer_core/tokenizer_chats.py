@@ -120,7 +120,7 @@ class TokenizerChats(TokenizerFacts):
             The response template, or ``None``, and what could not be derived.
         """
         from tokenizer_core.chat.rendering import template_of
-        from tokenizer_core.chat.token_variables import special_tokens
+        from tokenizer_core.chat.templates import special_tokens
         from tokenizer_core.responses.derive import Derived, derive
 
         try:

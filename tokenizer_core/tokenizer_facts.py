@@ -97,7 +97,7 @@ class TokenizerFacts(Codec):
         if not self.settings.templates:
             return MappingProxyType({})
 
-        from tokenizer_core.chat.token_variables import missing_tokens
+        from tokenizer_core.chat.templates import missing_tokens
 
         return MappingProxyType(missing_tokens(self.settings))
 
@@ -114,7 +114,7 @@ class TokenizerFacts(Codec):
 
         By default it is that of a server whose settings are the defaults, as its header ``tokd-fingerprint`` says it.
         """
-        from tokenizer_core.chat.token_variables import special_tokens
+        from tokenizer_core.chat.templates import special_tokens
 
         templates = self.settings.templates
         tokens = special_tokens(self.settings).items()

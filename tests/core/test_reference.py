@@ -16,13 +16,12 @@ from tokenizer_core._kernel import UNICODE_VERSION
 from tokenizer_core.reference import rank_file, unicode_classes, utf8
 from tokenizer_core.reference.added_tokens import Literal, ReservedLiteralError, split
 from tokenizer_core.reference.byte_alphabet import byte_to_character, from_entry, to_entry
-from tokenizer_core.reference.merge_heap import merge_heap
-from tokenizer_core.reference.merge_scan import merge_scan
+from tokenizer_core.reference.byte_bpe import merge_heap, merge_scan
 from tokenizer_core.reference.normalize import clean_cuts
 from tokenizer_core.reference.offsets import byte_spans, in_unit
 from tokenizer_core.reference.patterns import PATTERNS
 from tokenizer_core.reference.pretokenize import pretokenize, stretches
-from tokenizer_core.reference.stream import stream
+from tokenizer_core.reference.utf8 import stream
 
 RANKS = {pair: rank for rank, pair in enumerate(tiny.merges())}
 

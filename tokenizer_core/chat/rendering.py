@@ -12,8 +12,15 @@ from tokenizer_core.arguments import check_choice, check_flag, check_flag_or_nam
 from tokenizer_core.chat.content_parts import check_parts, present, refuse_media
 from tokenizer_core.chat.json_list import JsonList, json_of
 from tokenizer_core.chat.rendered import History, Message, RenderedChat, hint, render_checked
-from tokenizer_core.chat.templates import FUNCTIONS, ContentFormat, MessageForm, Template, compiled
-from tokenizer_core.chat.token_variables import ROLES, special_tokens
+from tokenizer_core.chat.templates import (
+    FUNCTIONS,
+    ROLES,
+    ContentFormat,
+    MessageForm,
+    Template,
+    compiled,
+    special_tokens,
+)
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import (
     InputError,

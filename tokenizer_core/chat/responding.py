@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from tokenizer_core._kernel import ChatResponder, ChatTemplate, Codec, SegmentCache
 from tokenizer_core.chat.rendering import RESERVED, StepsSpent, template_of
-from tokenizer_core.chat.templates import ContentFormat, Now, Template
-from tokenizer_core.chat.token_variables import special_tokens
+from tokenizer_core.chat.templates import ContentFormat, Now, Template, special_tokens
 from tokenizer_core.config import Settings
 from tokenizer_core.errors import TemplateMissing
 

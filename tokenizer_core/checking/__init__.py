@@ -1,7 +1,7 @@
 """The audit of a tokenizer: twelve common faults, each passed, failed or not applicable, with evidence.
 
-One file a point; ``audit`` runs them in order, ``report`` is what they say, ``texts`` what they try, and
-``every_special`` what two of them share.
+One file a point, but for two in ``special_tokens``; ``audit`` runs them in order, ``report`` is what they say, and
+``texts`` what they try.
 """
 
 from tokenizer_core.checking.audit import check, check_artifact

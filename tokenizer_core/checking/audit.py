@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from tokenizer_core.arguments import check_kind, optional_integer, path_of
-from tokenizer_core.checking.atomic_specials import atomic_specials
 from tokenizer_core.checking.determinism import determinism
 from tokenizer_core.checking.embedding import embedding
 from tokenizer_core.checking.fertility import fertility
@@ -15,9 +14,9 @@ from tokenizer_core.checking.file_hashes import file_hashes
 from tokenizer_core.checking.offsets import offsets
 from tokenizer_core.checking.padding import padding
 from tokenizer_core.checking.report import CheckReport, Finding, Point, failed, not_applicable
-from tokenizer_core.checking.reserved_literals import reserved_literals
 from tokenizer_core.checking.responses import responses
 from tokenizer_core.checking.round_trip import round_trip
+from tokenizer_core.checking.special_tokens import atomic_specials, reserved_literals
 from tokenizer_core.checking.template import template
 from tokenizer_core.checking.throughput import throughput
 from tokenizer_core.errors import HashMismatch, TokdError

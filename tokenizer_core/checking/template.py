@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from tokenizer_core.chat.templates import Template, compiled
-from tokenizer_core.chat.token_variables import missing_tokens, special_tokens
+from tokenizer_core.chat.templates import Template, compiled, missing_tokens, special_tokens
 from tokenizer_core.checking.report import Finding, excerpt, failed, not_applicable, passed
 from tokenizer_core.tokenizer import Tokenizer
 

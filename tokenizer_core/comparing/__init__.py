@@ -1,7 +1,6 @@
 """Compare tokenizers: what texts cost with each, and what their vocabularies share.
 
-``measures`` are those of one tokenizer on some texts, ``entries`` those of vocabularies, ``comparison`` brings several
-tokenizers together.
+``measures`` are those of one tokenizer, ``comparison`` brings several together.
 """
 
 from tokenizer_core.comparing.comparison import MAX_COMPARED, Comparison, TextCost, TextSize, TokenizerSummary, compare

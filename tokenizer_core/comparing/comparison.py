@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core.arguments import check_call, check_kind, check_unicode, holds_items, integer_of
-from tokenizer_core.comparing.entries import entries, longest
-from tokenizer_core.comparing.measures import Cost, Words, cost, renyi_efficiency
+from tokenizer_core.comparing.measures import Cost, Words, cost, entries, longest, renyi_efficiency
 from tokenizer_core.errors import InvalidOption
 from tokenizer_core.languages import ARTICLE_1
 from tokenizer_core.short_repr import ShortRepr

@@ -1,10 +1,13 @@
-"""The cost of texts with one tokenizer, and the share of its vocabulary that they use."""
+"""One tokenizer: what texts cost with it, the share of its vocabulary that they use, and the entries of that."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from heapq import nsmallest
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,12 @@ from tokenizer_core.tokenizer import Tokenizer
 
 RENYI_ORDER = 2.5
 """The order at which the efficiency predicts the quality of a translation best (Zouhar et al., 2023)."""
+
+LISTED = 10
+"""The most tokens of a list."""
+
+_BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
+_SPACE = "▁".encode()
 
 Counts = npt.NDArray[np.int64]
 
@@ -87,3 +96,32 @@ def renyi_efficiency(counts: Counts, vocab_size: int) -> float | None:
     shares = counts[counts > 0] / total
     entropy = math.log(float((shares**RENYI_ORDER).sum())) / (1 - RENYI_ORDER)
     return max(0.0, entropy) / math.log(vocab_size)
+
+
+def entries(tokenizer: Tokenizer) -> dict[int, bytes]:
+    """Return the bytes of text that each id stands for, added tokens aside, so that families can be compared.
+
+    The mark of SentencePiece is a space, ``<0x41>`` is one byte, and an entry of WordPiece that begins a word has a
+    space before it in place of the prefix of all others.
+    """
+    vocabulary, model = tokenizer.parts.vocabulary, tokenizer.config.model
+    prefix = model.prefix.encode() if model.type == "word_piece" else None
+    of_text = (lambda entry: entry) if not vocabulary.is_text else partial(_text_of, prefix)
+    added = {token.id for token in tokenizer.added_tokens}
+    read = ((id, vocabulary.token_bytes(id)) for id in range(vocabulary.id_limit) if id not in added)
+    return {id: of_text(entry) for id, entry in read if entry is not None}
+
+
+def _text_of(prefix: bytes | None, entry: bytes) -> bytes:
+    """Return what an entry that is text stands for; ``prefix`` is that of WordPiece."""
+    byte = _BYTE.fullmatch(entry)
+    entry = bytes([int(byte[1], 16)]) if byte else entry.replace(_SPACE, b" ")
+    if prefix is None:
+        return entry
+    return entry.removeprefix(prefix) if prefix and entry.startswith(prefix) else b" " + entry
+
+
+def longest(ids: Iterable[int], entries: Mapping[int, bytes]) -> tuple[str, ...]:
+    """Return the longest entries of some ids by bytes, the lower id first among equals, U+FFFD for what is no text."""
+    ordered = nsmallest(LISTED, ids, key=lambda id: (-len(entries[id]), id))
+    return tuple(entries[id].decode(errors="replace") for id in ordered)

@@ -5,15 +5,14 @@ A text can read like a pattern for every file there is: ``/**/ int main(void) { 
 
 from __future__ import annotations
 
+import errno
 import glob
-import os
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizer_core.corpus.bounds import MAX_PATH_BYTES, Place
+from tokenizer_core.corpus.matching import matches
 
 LOOKS = 50_000
 """Directory entries looked at for one list; a pattern that has matched nothing by then is taken for a text."""
@@ -44,47 +43,18 @@ class _Search:
             return False
 
     def _matches(self, place: Place) -> bool:
-        """Tell whether a pattern matches anything, nearest directories first: ``glob`` would search all of them."""
-        parts = place.pattern.split("/")
-        waiting = deque([(str(place.beginning), 0)])
-        while waiting and self._left > 0:
-            self._left -= 1
-            directory, at = waiting.popleft()
-            part, is_last = parts[at], at + 1 == len(parts)
-            if not glob.has_magic(part):
-                there = f"{directory}/{part}"
-                if not is_last:
-                    waiting.append((there, at + 1))
-                elif os.path.lexists(there):
-                    return True
-            elif part == "**" and not is_last:
-                waiting.append((directory, at + 1))
-                waiting.extend((entry.path, at) for entry in self._entries(directory, part) if _is_directory(entry))
-            else:
-                for entry in self._entries(directory, part):
-                    if fnmatchcase(entry.name, part):
-                        if is_last:
-                            return True
-                        if _is_directory(entry):
-                            waiting.append((entry.path, at + 1))
-        return False
-
-    def _entries(self, directory: str, part: str) -> Iterator[os.DirEntry[str]]:
-        """Look at what is in a directory, if it is one; a hidden name is matched only by a part that begins so too."""
+        """Tell whether a pattern matches anything, as far as it is looked for."""
+        found = matches(str(place.beginning), place.pattern.split("/"), self._look, frozenset(errno.errorcode))
         try:
-            with os.scandir(directory) as found:
-                for entry in found:
-                    self._left -= 1
-                    if self._left < 0:
-                        return
-                    if part.startswith(".") or not entry.name.startswith("."):
-                        yield entry
-        except OSError:
-            return
+            return any(found)
+        except _Enough:
+            return False
+
+    def _look(self, entries: int) -> None:
+        self._left -= entries
+        if self._left < 0:
+            raise _Enough
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
+class _Enough(Exception):
+    """There is too much to look at."""

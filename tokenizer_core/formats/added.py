@@ -1,4 +1,4 @@
-"""Added tokens: read from a list, checked against the vocabulary."""
+"""Added tokens: read from a list, checked against the vocabulary, and refused where a format would lose them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizer_core.arguments import holds_surrogate, whole_number
-from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerParts
-from tokenizer_core.errors import InvalidArtifact, InvalidOption
+from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken, PipelineConfig, TokenizerParts
+from tokenizer_core.errors import InvalidArtifact, InvalidOption, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier
 from tokenizer_core.stages import Model
 
@@ -116,4 +116,23 @@ def check_numbers(entries: Vocabulary, count: int, added: Sequence[AddedToken]) 
                 "numbers what is not in the vocabulary in the order of the file; put it there, or give it that id",
                 code="id_conflict",
                 field=f"added_tokens[{index}].id",
+            )
+
+
+def require_bare(config: PipelineConfig, format: str) -> None:
+    """Refuse what a format of a vocabulary alone would lose: tokens round a text, and how added tokens are found.
+
+    Raises:
+        Unsupported: with the field.
+    """
+    if config.prefix_ids or config.suffix_ids:
+        raise Unsupported(
+            f"{format} puts no special tokens round a text; export to huggingface", field="post_processor"
+        )
+    for token in config.added_tokens:
+        if not token.special or token.lstrip or token.rstrip or token.single_word or token.normalized:
+            raise Unsupported(
+                f"{format} has only special tokens without flags, and {token.content!r} is another; "
+                "export to huggingface",
+                field=f"added_tokens[{token.content!r}]",
             )

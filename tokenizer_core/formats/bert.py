@@ -15,7 +15,7 @@ from tokenizer_core.config import AddedToken, PipelineConfig, Settings, Tokenize
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import check_numbers, reserve
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, with_class
+from tokenizer_core.formats.hf_configs import is_bert, with_class
 from tokenizer_core.formats.hf_roles import CONFIG, TOKENS_MAP, load, take_added, take_literal, with_roles
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.side_files import read_beside
@@ -56,7 +56,7 @@ def read(path: Path) -> TokenizerParts:
         Unsupported: a class of tokenizer that has other stages.
     """
     found = {VOCAB: files.read(path)} | read_beside(path.parent)
-    parts = parse(found[VOCAB], with_class(found, found.get(MODEL_CONFIG), _BY_MODEL))
+    parts = parse(found[VOCAB], with_class(found, _BY_MODEL))
     name, provenance = files.name_of_directory(path.parent), files.origin("vocab_txt", found)
     return dataclasses.replace(parts, name=name, provenance=provenance)
 

@@ -17,11 +17,12 @@ from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError, Unsupported
 from tokenizer_core.formats import files, gguf_bert, gguf_gemma4, gguf_metadata, gguf_sentencepiece
 from tokenizer_core.formats.added import reserve
-from tokenizer_core.formats.gguf_added import ARCHITECTURE, NAME, added_tokens
 from tokenizer_core.formats.gguf_keys import (
+    ARCHITECTURE,
     CONTROL,
     MERGES,
     MODEL,
+    NAME,
     PRE,
     ROLES,
     TOKENS,
@@ -29,6 +30,7 @@ from tokenizer_core.formats.gguf_keys import (
     UNUSED,
     USER_DEFINED,
     Keys,
+    added_tokens,
     kinds,
     numbered,
     role_id,

@@ -13,7 +13,6 @@ from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import bert
-from tokenizer_core.formats.gguf_added import added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     ROLES,
@@ -21,6 +20,7 @@ from tokenizer_core.formats.gguf_keys import (
     UNKNOWN,
     USER_DEFINED,
     Keys,
+    added_tokens,
     kinds,
     role_id,
     settings,

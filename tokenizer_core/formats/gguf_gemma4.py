@@ -13,8 +13,7 @@ from typing import Any
 from tokenizer_core.config import TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import hf_json
-from tokenizer_core.formats.gguf_added import added_tokens
-from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, numbered, role_id, settings
+from tokenizer_core.formats.gguf_keys import MERGES, ROLES, TOKENS, Keys, added_tokens, numbered, role_id, settings
 from tokenizer_core.formats.hf_stages import write_frames
 from tokenizer_core.frame import Part
 

@@ -16,7 +16,6 @@ from typing import Any, Literal
 from tokenizer_core.config import AddedToken, TokenizerParts
 from tokenizer_core.errors import InvalidArtifact, TokdError
 from tokenizer_core.formats import sentencepiece, sentencepiece_write
-from tokenizer_core.formats.gguf_added import added_tokens
 from tokenizer_core.formats.gguf_keys import (
     CONTROL,
     ROLES,
@@ -25,6 +24,7 @@ from tokenizer_core.formats.gguf_keys import (
     UNKNOWN,
     UNUSED,
     Keys,
+    added_tokens,
     kinds,
     role_id,
     templates,

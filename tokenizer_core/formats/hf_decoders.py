@@ -7,14 +7,13 @@ from typing import Any
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, unsupported
 from tokenizer_core.formats.hf_stages import (
+    REPLACE,
     Spelled,
     flat,
     read_byte_level,
     read_metaspace,
-    read_pattern,
     read_stage,
     write_byte_level,
-    write_pattern,
     write_stage,
 )
 from tokenizer_core.stages import Decoder
@@ -26,6 +25,7 @@ _DECODERS: Spelled = {
     "CTC": ("ctc", {"pad_token": "pad", "word_delimiter_token": "delimiter", "cleanup": "cleanup"}),
     "BPEDecoder": ("bpe", {"suffix": "suffix"}),
     "Strip": ("strip", {"content": "content", "start": "start", "stop": "stop"}),
+    "Replace": REPLACE,
 }
 
 
@@ -45,8 +45,6 @@ def read_decoder(value: object, *, is_byte_level: bool) -> tuple[Decoder, ...]:
                 metaspace = read_metaspace(fields)
                 drops_first = metaspace.prepend != "never"
                 stages.append(Decoder("metaspace", replacement=metaspace.replacement, drops_first=drops_first))
-            case "Replace":
-                stages.append(Decoder("replace", pattern=read_pattern(fields), content=fields.take("content", str)))
             case "Strip":
                 stages.append(_strip(fields))
             case _ if kind in _DECODERS:
@@ -77,8 +75,6 @@ def _write(stage: Decoder) -> dict[str, Any]:
         case "metaspace":
             scheme = "always" if stage.drops_first else "never"
             return {"type": "Metaspace", "replacement": stage.replacement, "prepend_scheme": scheme, "split": True}
-        case "replace":
-            return {"type": "Replace", "pattern": write_pattern(stage.pattern), "content": stage.content}
         case "byte_level":
             return write_byte_level(add_prefix_space=True, use_regex=True)
     if (written := write_stage(stage, _DECODERS)) is None:

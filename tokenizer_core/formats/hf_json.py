@@ -19,7 +19,7 @@ from tokenizer_core.errors import ArtifactNotFound, InvalidArtifact
 from tokenizer_core.formats import files, hf_vocab_merges
 from tokenizer_core.formats.added import check_numbers, has_byte_fallback, read_added_token, reserve
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
+from tokenizer_core.formats.hf_configs import with_class
 from tokenizer_core.formats.hf_decoders import read_decoder
 from tokenizer_core.formats.hf_models import read_model
 from tokenizer_core.formats.hf_settings import read_settings
@@ -71,7 +71,7 @@ def _of_pair(path: Path, found: Mapping[str, bytes]) -> tuple[TokenizerParts, di
         raise ArtifactNotFound(
             f"{path} has no tokenizer.json, and not both of vocab.json and merges.txt", field=TOKENIZER
         )
-    beside = with_class(found, found.get(MODEL_CONFIG), hf_vocab_merges.BY_MODEL)
+    beside = with_class(found, hf_vocab_merges.BY_MODEL)
     parts = parse(*hf_vocab_merges.document(vocab, merges, beside))
     return parts, {"vocab.json": vocab, "merges.txt": merges}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields, identifier, unsupported
-from tokenizer_core.formats.hf_scores import to_write
 from tokenizer_core.stages import Model
+
+_MOST_STEPS = 8
+"""Neighbouring floats that are tried; two suffice for all that was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +159,28 @@ def _literal_of(id: int | None, unk: str | None, vocab: dict[str, int], texts: d
     if id is None and literal in vocab:
         raise Unsupported("tokenizer.json cannot say that there is no unknown token", field="model.unk")
     return literal
+
+
+def as_read(score: float) -> float:
+    """Return what a reader makes of the shortest decimal number for a score: of some the last bit is another.
+
+    Hugging Face's rounds twice: the digits to a float, and that float divided by a power of ten. The kernel reads the
+    same way, since the last bit decides between ways of equal sums.
+    """
+    digits, _, exponent = repr(abs(score)).partition("e")
+    whole, _, fraction = digits.partition(".")
+    shift = int(exponent or 0) - len(fraction)
+    power = float(f"1e{abs(shift)}")
+    number = float(int(whole + fraction))
+    return math.copysign(number * power if shift >= 0 else number / power, score)
+
+
+def to_write(score: float) -> float:
+    """Return the float next to a score whose decimal number is read as the score; or the score, if there is none."""
+    above = below = score
+    for _ in range(_MOST_STEPS):
+        for candidate in (above, below):
+            if as_read(candidate) == score:
+                return candidate
+        above, below = math.nextafter(above, math.inf), math.nextafter(below, -math.inf)
+    return score

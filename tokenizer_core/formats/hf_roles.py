@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tokenizer_core.config import ADDED_TOKEN_FLAGS, AddedToken
 from tokenizer_core.errors import InvalidArtifact
@@ -63,6 +64,36 @@ def take_token(fields: Fields, key: str) -> AddedToken | str | None:
     flags = {flag: token.take(flag, bool, False) for flag in ADDED_TOKEN_FLAGS}
     token.finish()
     return AddedToken(id=0, content=literal, **{**flags, "special": True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassTokens:
+    """The special tokens of a class of transformers, where the files say nothing of them.
+
+    Attributes:
+        roles: literals by role.
+        normalized: roles that are found in the normalized text.
+        spaced_mask: the mask takes the white space before it.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    normalized: frozenset[str] = frozenset()
+    spaced_mask: bool = False
+
+
+def take_roles(found: Sequence[Fields], usual: ClassTokens) -> dict[str, tuple[AddedToken, bool]]:
+    """Take the token of each role, with the id 0, and whether a file names it: the first that does, or the class."""
+    roles: dict[str, tuple[AddedToken, bool]] = {}
+    for role in ALL_ROLES:
+        tokens = [take_token(fields, f"{role}_token") for fields in found]
+        named = next((token for token in tokens if token is not None), None)
+        token = usual.roles.get(role) if named is None else named
+        if isinstance(token, str):
+            lstrip, normalized = usual.spaced_mask and role == "mask", role in usual.normalized
+            token = AddedToken(id=0, content=token, special=True, lstrip=lstrip, normalized=normalized)
+        if token is not None:
+            roles[role] = token, named is not None
+    return roles
 
 
 def take_listed(fields: Fields, key: str) -> list[tuple[AddedToken, str]]:

@@ -16,9 +16,7 @@ from typing import Any
 from tokenizer_core.config import MODEL_LENGTH, PipelineConfig, Settings, Side
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, is_bert, name_of_class
-from tokenizer_core.formats.hf_generation import read_generation
-from tokenizer_core.formats.hf_length import model_length
+from tokenizer_core.formats.hf_configs import MODEL_CONFIG, is_bert, model_length, name_of_class, read_generation
 from tokenizer_core.formats.hf_roles import (
     ADDED,
     CONFIG,

@@ -19,6 +19,7 @@ S = TypeVar("S", bound=Stage)
 Spelled = Mapping[str, tuple[str, Mapping[str, str]]]
 """By Hugging Face's name: the stage that is the same, and its fields by the keys there."""
 
+REPLACE = ("replace", {"pattern": "pattern", "content": "content"})
 NORMALIZERS: Spelled = {
     "NFC": ("nfc", {}),
     "NFD": ("nfd", {}),
@@ -35,8 +36,11 @@ NORMALIZERS: Spelled = {
         {key: key for key in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")},
     ),
     "Precompiled": ("precompiled", {"precompiled_charsmap": "charsmap"}),
+    "Replace": REPLACE,
 }
 PRETOKENIZERS: Spelled = {
+    "Split": ("split", {"pattern": "pattern", "behavior": "behavior", "invert": "invert"}),
+    "Punctuation": ("punctuation", {"behavior": "behavior"}),
     "Digits": ("digits", {"individual_digits": "individual"}),
     "FixedLength": ("fixed_length", {"length": "length"}),
     "Metaspace": ("metaspace", {"replacement": "replacement", "prepend_scheme": "prepend", "split": "split"}),
@@ -56,22 +60,43 @@ BEHAVIORS = {
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
-_TEXTS = ("prefix", "suffix", "pad_token", "word_delimiter_token")
+_BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
+_TEXTS = ("content", "prefix", "suffix", "pad_token", "word_delimiter_token")
 _PREPENDS = {scheme: scheme for scheme in ("always", "first", "never")}
 
 
 def read_stage(kind: str, fields: Fields, table: Spelled, made: type[S]) -> S:
-    """Read a stage of a table whose fields are as they are there: flags and texts."""
+    """Read a stage of a table whose fields are as they are there: flags, texts, patterns and behaviours."""
     type, keys = table[kind]
-    return made(type, **{field: fields.take(key, str if key in _TEXTS else bool) for key, field in keys.items()})
+    return made(type, **{field: _read(fields, key) for key, field in keys.items()})
+
+
+def _read(fields: Fields, key: str) -> Any:
+    match key:
+        case "pattern":
+            return read_pattern(fields)
+        case "behavior":
+            return fields.choice(key, BEHAVIORS)
+        case _:
+            return fields.take(key, str if key in _TEXTS else bool)
 
 
 def write_stage(stage: Stage, table: Spelled) -> dict[str, Any] | None:
     """Write a stage that stands in a table; ``None`` for any other."""
     for name, (type, keys) in table.items():
         if type == stage.type:
-            return {"type": name, **{key: getattr(stage, field) for key, field in keys.items()}}
+            return {"type": name, **{key: _written(key, getattr(stage, field)) for key, field in keys.items()}}
     return None
+
+
+def _written(key: str, value: Any) -> Any:
+    match key:
+        case "pattern":
+            return write_pattern(value)
+        case "behavior":
+            return _BEHAVIOR_NAMES[value]
+        case _:
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +128,6 @@ def read_normalizer(value: object) -> tuple[Normalizer, ...]:
     stages: list[Normalizer] = []
     for kind, fields in flat(value, "normalizer", "normalizers"):
         match kind:
-            case "Replace":
-                stages.append(Normalizer("replace", pattern=read_pattern(fields), content=fields.take("content", str)))
             case "Prepend":
                 text = fields.take("prepend", str)
                 if not text:
@@ -141,11 +164,8 @@ def read_pretokenizer(value: object, *, is_byte_level: bool) -> tuple[tuple[Pret
                     prefix_space = _byte_level(fields, stages)
                 else:
                     stages.extend(_alphabet(fields))
-            case "Split":
-                stages.append(_split(fields))
-            case "Punctuation":
-                behavior = fields.choice("behavior", BEHAVIORS) if fields.has("behavior") else "isolated"
-                stages.append(Pretokenizer("punctuation", behavior=behavior))
+            case "Punctuation" if not fields.has("behavior"):
+                stages.append(Pretokenizer("punctuation", behavior="isolated"))
             case "CharDelimiterSplit":
                 stages.append(
                     Pretokenizer("split", pattern=Pattern("string", fields.take("delimiter", str)), behavior="removed")
@@ -227,15 +247,6 @@ def write_pattern(pattern: Pattern) -> dict[str, str]:
     if pattern.kind == "string":
         return {"String": pattern.text}
     return {"Regex": PATTERNS[pattern.text] if pattern.kind == "name" else pattern.text}
-
-
-def _split(fields: Fields) -> Pretokenizer:
-    return Pretokenizer(
-        "split",
-        pattern=read_pattern(fields),
-        behavior=fields.choice("behavior", BEHAVIORS),
-        invert=fields.take("invert", bool),
-    )
 
 
 def read_pattern(parent: Fields) -> Pattern:

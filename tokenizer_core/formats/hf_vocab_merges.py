@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
 from tokenizer_core.config import AddedToken
 from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
-from tokenizer_core.formats.fields import Fields, identifier
+from tokenizer_core.formats.fields import identifier
 from tokenizer_core.formats.hf_roles import (
     ADDED,
-    ALL_ROLES,
     BERT,
     CONFIG,
     LISTS,
     ROBERTA,
     TOKENS_MAP,
+    ClassTokens,
     load,
     take_decoder,
     take_named,
-    take_token,
+    take_roles,
     with_roles,
 )
 from tokenizer_core.formats.hf_stages import write_byte_level, write_frames
@@ -39,25 +39,19 @@ _CLIP_TEXT = ({"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": r"\s+"},
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Class:
-    """The facts that a class of transformers adds to the files.
+class _Class(ClassTokens):
+    """The facts that a class of transformers adds to the files; a role whose literal is no entry is left out.
 
     Attributes:
-        roles: literals where no file names others; one that is no entry is left out.
         single, pair: frames of roles and texts, with their type ids.
-        spaced_mask: the mask takes the white space before it.
-        normalized: roles that are found in the normalized text.
         normalizer: stages before the cut.
         pattern: what cuts the text; ``None`` is GPT-2's, within ByteLevel.
         removes: what the pattern does not match is dropped.
         suffix: what ends the last entry of a word.
     """
 
-    roles: Mapping[str, str] = field(default_factory=dict)
     single: str = "A"
     pair: str = "A B:1"
-    spaced_mask: bool = False
-    normalized: frozenset[str] = frozenset()
     normalizer: tuple[Mapping[str, Any], ...] = ()
     pattern: str | None = None
     removes: bool = False
@@ -135,7 +129,8 @@ def document(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> tuple[
     flagged = {token.content: token for token, _ in take_decoder(config)}
     usual = made.roles if named else {}
     usual = {role: literal for role, literal in usual.items() if literal in entries or literal in flagged}
-    roles = _roles(config, tokens_map, usual, made)
+    taken = take_roles((config, tokens_map), replace(made, roles=usual))
+    roles = {role: token for role, (token, _) in taken.items()}
     tokens = flagged | _added_tokens(beside, entries, roles, flagged)
     ids = {role: tokens[token.content] for role, token in roles.items()}
     single, pair = made.single, made.pair
@@ -162,21 +157,6 @@ def document(vocab: bytes, merges: bytes, beside: Mapping[str, bytes]) -> tuple[
     }
     literals = {role: token.content for role, token in roles.items()}
     return json.dumps(written).encode(), with_roles(beside, literals)
-
-
-def _roles(config: Fields, tokens_map: Fields, usual: Mapping[str, str], made: _Class) -> dict[str, AddedToken]:
-    """Return the token of each role: the one that a file names, else the usual one."""
-    found: dict[str, AddedToken] = {}
-    for role in ALL_ROLES:
-        key = f"{role}_token"
-        given = next((file for file in (config, tokens_map) if file.peek(key) is not None), None)
-        token = take_token(given, key) if given else None if config.has(key) else usual.get(role)
-        if isinstance(token, str):
-            flags = {"lstrip": made.spaced_mask and role == "mask", "normalized": role in made.normalized}
-            token = AddedToken(id=0, content=token, special=True, **flags)
-        if token is not None:
-            found[role] = token
-    return found
 
 
 def _added_tokens(

@@ -8,24 +8,21 @@ from typing import Any
 from tokenizer_core.config import AddedToken, PipelineConfig, Settings, TokenizerParts
 from tokenizer_core.errors import Unsupported
 from tokenizer_core.formats.added import given_ids
+from tokenizer_core.formats.hf_configs import GENERATION
 from tokenizer_core.formats.hf_decoders import write_decoder
-from tokenizer_core.formats.hf_generation import GENERATION
 from tokenizer_core.formats.hf_models import write_model
 from tokenizer_core.formats.hf_roles import LISTS, OTHER_ROLES, ROLES
 from tokenizer_core.formats.hf_stages import (
-    BEHAVIORS,
     NORMALIZERS,
     PRETOKENIZERS,
     write_byte_level,
     write_frames,
-    write_pattern,
     write_stage,
 )
 from tokenizer_core.formats.sentencepiece import MODEL
 from tokenizer_core.frame import frame_of, pair_frame_of
 from tokenizer_core.stages import Normalizer, Pattern, Pretokenizer
 
-_BEHAVIOR_NAMES = {behavior: name for name, behavior in BEHAVIORS.items()}
 _GPT2 = Pretokenizer("split", pattern=Pattern("name", "gpt2"))
 
 
@@ -114,8 +111,6 @@ def _sequence(stages: list[dict[str, Any]], list_key: str) -> dict[str, Any] | N
 
 
 def _normalizer(stage: Normalizer) -> dict[str, Any]:
-    if stage.type == "replace":
-        return {"type": "Replace", "pattern": write_pattern(stage.pattern), "content": stage.content}
     if (written := write_stage(stage, NORMALIZERS)) is None:
         message = "tokenizer.json cannot say how SentencePiece normalizes; the artifact holds tokenizer.model itself"
         raise Unsupported(message, field="normalizer")
@@ -140,19 +135,8 @@ def _pre_tokenizer(config: PipelineConfig) -> dict[str, Any] | None:
 
 
 def _cut(stage: Pretokenizer) -> dict[str, Any]:
-    match stage.type:
-        case "punctuation":
-            return {"type": "Punctuation", "behavior": _BEHAVIOR_NAMES[stage.behavior]}
-        case "byte_level":
-            return write_byte_level(add_prefix_space=stage.prefix_space, use_regex=False)
-        case "split":
-            name = _BEHAVIOR_NAMES[stage.behavior]
-            return {
-                "type": "Split",
-                "pattern": write_pattern(stage.pattern),
-                "behavior": name,
-                "invert": stage.invert,
-            }
+    if stage.type == "byte_level":
+        return write_byte_level(add_prefix_space=stage.prefix_space, use_regex=False)
     written = write_stage(stage, PRETOKENIZERS)
     assert written is not None
     return written

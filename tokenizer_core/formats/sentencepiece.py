@@ -18,7 +18,7 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
-from tokenizer_core.formats.hf_class import MODEL_CONFIG, with_class
+from tokenizer_core.formats.hf_configs import with_class
 from tokenizer_core.formats.hf_roles import CONFIG, NAMING, load, take_added, take_named
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.sentencepiece_classes import (
@@ -50,7 +50,7 @@ def read(path: Path) -> TokenizerParts:
     """
     model = files.read(path)
     read = read_beside(path.parent) if path.name in NAMES else {}
-    parts = parse(model, with_class(read, read.get(MODEL_CONFIG), BY_MODEL))
+    parts = parse(model, with_class(read, BY_MODEL))
     provenance = files.origin("sentencepiece", {path.name: model, **read})
     return dataclasses.replace(parts, name=files.name_of_file(path), provenance=provenance)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.hf_roles import ALL_ROLES, BERT, CONFIG, ROBERTA, load
+from tokenizer_core.formats.hf_roles import ALL_ROLES, BERT, CONFIG, ROBERTA, ClassTokens, load
 
 PLAIN: dict[str, tuple[str, ...]] = {
     "Baichuan": ("bos",),
@@ -70,7 +70,7 @@ BY_MODEL = {model: name for name, models in _OF_MODELS.items() for model in mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(ClassTokens):
     """The conversion of a class's model to ``tokenizer.json`` by transformers: ``convert_slow_tokenizer.py`` of 4.57.
 
     Attributes:
@@ -78,9 +78,6 @@ class Conversion:
         lead, tail: entries before and behind the pieces, with the score 0; special tokens.
         spare: entries behind ``lead`` with the score -100; special tokens.
         unk: the id of the unknown token; ``None`` is the model's.
-        roles: literals where no file names others.
-        normalized: roles that are found in the normalized text.
-        lstrip: the mask takes the white space before it.
         single, pair: frames, as literals with their type ids; ``{lang}`` is the language of the source.
         lang: the language where ``src_lang`` names none.
         style: which normalizer: the one of most classes, or of the class after which it is named.
@@ -90,7 +87,6 @@ class Conversion:
         listed: ids behind the pieces are known only from ``added_tokens_decoder``.
     """
 
-    roles: Mapping[str, str]
     single: str
     pair: str
     dropped: int = 0
@@ -98,8 +94,7 @@ class Conversion:
     spare: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
     unk: int | None = None
-    normalized: frozenset[str] = frozenset()
-    lstrip: bool = True
+    spaced_mask: bool = True
     lang: str = ""
     style: str = "plain"
     lowercase: bool = False
@@ -143,7 +138,7 @@ CONVERSIONS: dict[str, Conversion] = {
         spare=("<unk>NOTUSED",),
         tail=("<mask>",),
     ),
-    "DebertaV2": replace(_LIKE_BERT, roles=BERT, style="deberta", normalized=frozenset({"unk"}), lstrip=False),
+    "DebertaV2": replace(_LIKE_BERT, roles=BERT, style="deberta", normalized=frozenset({"unk"}), spaced_mask=False),
     "FNet": replace(_LIKE_BERT, roles=_without(_BERT, "bos", "eos"), style="albert", commas=True),
     "MBart": replace(
         _LIKE_ROBERTA,
@@ -164,7 +159,7 @@ CONVERSIONS: dict[str, Conversion] = {
         lead=("<pad>", "</s>", "<mask_1>", "<mask_2>"),
         spare=tuple(f"<unk_{number}>" for number in range(2, 103)),
         unk=105,
-        lstrip=False,
+        spaced_mask=False,
         single="A </s>",
         pair="A B </s>",
         words=True,

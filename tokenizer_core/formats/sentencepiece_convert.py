@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tokenizer_core._kernel import Vocabulary
@@ -13,17 +13,16 @@ from tokenizer_core.errors import InvalidArtifact, Unsupported
 from tokenizer_core.formats import files
 from tokenizer_core.formats.added import reserve
 from tokenizer_core.formats.fields import Fields
+from tokenizer_core.formats.hf_models import as_read
 from tokenizer_core.formats.hf_roles import (
-    ALL_ROLES,
     CONFIG,
     LISTS,
     TOKENS_MAP,
     load,
     take_added,
     take_named,
-    take_token,
+    take_roles,
 )
-from tokenizer_core.formats.hf_scores import as_read
 from tokenizer_core.formats.hf_settings import read_settings
 from tokenizer_core.formats.hf_stages import Frames, frames_of
 from tokenizer_core.formats.sentencepiece_classes import Conversion
@@ -72,7 +71,7 @@ def convert(
         [(id, text) for id, (text, _) in enumerate(entries)], [], [as_read(score) for _, score in entries]
     )
     told = files.parse_json(beside.get(CONFIG, b"{}"), CONFIG)
-    told |= {f"{role}_token": literal for role, literal in _literals(beside, conversion).items()}
+    told |= {f"{role}_token": token.content for role, (token, _) in _roles(beside, conversion).items()}
     settings = read_settings({**beside, CONFIG: json.dumps(told).encode()}, pipeline, settings)
     return TokenizerParts(reserve(vocabulary, pipeline.added_tokens), pipeline, settings)
 
@@ -101,23 +100,8 @@ def _is_number(text: str) -> bool:
     return len(text) > 1 and text[-1] == "," and text[-2].isdigit()
 
 
-def _literals(beside: Mapping[str, bytes], conversion: Conversion) -> dict[str, str]:
-    return {role: token.content for role, token, _ in _roles(beside, conversion)}
-
-
-def _roles(beside: Mapping[str, bytes], conversion: Conversion) -> Iterator[tuple[str, AddedToken, bool]]:
-    """Yield the token of each role, with the id 0, and whether the files name it, or only the class."""
-    found = [load(beside, name) for name in (TOKENS_MAP, CONFIG)]
-    for role in ALL_ROLES:
-        tokens = [take_token(fields, f"{role}_token") for fields in found]
-        named = next((token for token in tokens if token is not None), None)
-        literal = conversion.roles.get(role) if named is None else named
-        if isinstance(literal, AddedToken):
-            yield role, literal, True
-        elif literal is not None:
-            lstrip, normalized = role == "mask" and conversion.lstrip, role in conversion.normalized
-            token = AddedToken(id=0, content=literal, special=True, lstrip=lstrip, normalized=normalized)
-            yield role, token, named is not None
+def _roles(beside: Mapping[str, bytes], conversion: Conversion) -> dict[str, tuple[AddedToken, bool]]:
+    return take_roles([load(beside, name) for name in (TOKENS_MAP, CONFIG)], conversion)
 
 
 def _added(
@@ -157,7 +141,7 @@ def _added(
                 field=place,
             )
     known = {token.content for token, _ in listed}
-    for _, token, is_named in _roles(beside, conversion):
+    for token, is_named in _roles(beside, conversion).values():
         if token.content not in known or not is_named:
             add(token)
     for token, _ in take_named(beside, LISTS):

@@ -19,7 +19,7 @@ from functools import lru_cache
 from tokenizer_core._kernel import Pipeline, charsmap
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.errors import Unsupported
-from tokenizer_core.formats.bare import require_bare
+from tokenizer_core.formats.added import require_bare
 from tokenizer_core.formats.sentencepiece_write import BYTE, CONTROL, NORMAL, UNKNOWN, Piece, Rules, write
 from tokenizer_core.stages import Model, Normalizer, Pattern, Pretokenizer
 

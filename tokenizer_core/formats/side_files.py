@@ -8,8 +8,7 @@ from pathlib import Path
 from tokenizer_core.arguments import holds_surrogate
 from tokenizer_core.errors import InvalidArtifact
 from tokenizer_core.formats import files
-from tokenizer_core.formats.hf_class import MODEL_CONFIG
-from tokenizer_core.formats.hf_generation import GENERATION
+from tokenizer_core.formats.hf_configs import GENERATION, MODEL_CONFIG
 from tokenizer_core.formats.hf_roles import ADDED, CONFIG, TOKENS_MAP
 
 TEMPLATE = "chat_template.jinja"

@@ -13,6 +13,7 @@ from tokenizer_core import _kernel
 from tokenizer_core.arguments import check_choice, integer_of, optional_integer
 from tokenizer_core.errors import InvalidOption, RowTooLong
 from tokenizer_core.short_repr import ShortRepr
+from tokenizer_core.token_files.shuffle import permutation
 
 Method = Literal["best-fit", "wrapped", "none"]
 """The way to put rows together: each whole where it fits best, end to end and cut at the length, or each alone."""
@@ -192,13 +193,8 @@ def _wrapped(sizes: Places, length: int) -> tuple[_Parts, Places]:
 
 
 def _shuffle(parts: _Parts, offsets: Places, seed: int) -> Places:
-    """Put packs into the order of a hash of the seed and their number (SplitMix64), and return where they begin."""
-    with np.errstate(over="ignore"):
-        number = np.arange(1, len(offsets), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        hashed = number + np.uint64(seed % (1 << 64))
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            hashed = (hashed ^ (hashed >> np.uint64(shift))) * np.uint64(factor)
-    order = np.argsort(hashed ^ (hashed >> np.uint64(31)), kind="stable")
+    """Put packs into an order that the seed decides, and return where they begin."""
+    order = permutation(len(offsets) - 1, seed % (1 << 64))
     counts = np.diff(offsets)[order]
     moved = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     members = np.repeat(offsets[:-1][order] - moved[:-1], counts) + np.arange(len(parts.rows), dtype=np.int64)

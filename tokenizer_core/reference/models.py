@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenizer_core.reference.char_bpe import Symbol, char_bpe
 from tokenizer_core.reference.score_bpe import score_bpe
-from tokenizer_core.reference.symbols import symbols
+from tokenizer_core.reference.sentencepiece import symbols
 from tokenizer_core.reference.unigram import UNKNOWN_PENALTY, best_way
 from tokenizer_core.reference.word_piece import word_piece
 

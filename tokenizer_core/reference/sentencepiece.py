@@ -1,4 +1,4 @@
-"""SentencePiece around its models: what it does to a text before, and how it decodes."""
+"""SentencePiece around its models: what it does to a text before, into what it cuts it, and how it decodes."""
 
 from __future__ import annotations
 
@@ -86,3 +86,19 @@ def decode_bytes(data: bytes) -> str:
         else:
             text, data = text + REPLACEMENT, data[1:]
     return text
+
+
+def symbols(text: str, unit: str, user_defined: Collection[str]) -> list[str]:
+    """Cut a text into characters, and the symbols that are found before them, longest first; or into words.
+
+    These are what its models over characters and words look up: each is an entry, or unknown.
+    """
+    if unit == "word":
+        starts = [at for at, character in enumerate(text) if at == 0 or character == SPACE]
+        return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    found = []
+    while text:
+        symbol = max((symbol for symbol in user_defined if text.startswith(symbol)), key=len, default=text[0])
+        found.append(symbol)
+        text = text[len(symbol) :]
+    return found

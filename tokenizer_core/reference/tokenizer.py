@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokenizer_core.errors import UnknownTokenId
 from tokenizer_core.reference import decoders, sentencepiece, utf8
 from tokenizer_core.reference.added_tokens import Literal, split
-from tokenizer_core.reference.merge_heap import merge_heap
-from tokenizer_core.reference.merge_scan import Ranks
+from tokenizer_core.reference.byte_bpe import Ranks, merge_heap
 from tokenizer_core.reference.models import BYTE, ReferenceModel
 from tokenizer_core.reference.normalize import byte_cuts, clean_cuts, normalize
 from tokenizer_core.reference.offsets import in_unit

@@ -12,9 +12,14 @@ from tokenizer_core.chat.templates import Template, compiled
 from tokenizer_core.errors import TokdError
 from tokenizer_core.responses.anchors import MARK, Anchors
 from tokenizer_core.responses.calls import CallForm, Place, any_of, escaped, form_of, places
-from tokenizer_core.responses.known import NAMED, OPENINGS
 from tokenizer_core.responses.probes import SAID, THOUGHT, Prober, Specials, shared_end
 from tokenizer_core.responses.verify import failures
+
+_OPENINGS = {" to=functions.": "<|channel|>commentary to=functions."}
+"""Beginnings of a call, by what the template writes: gpt-oss names the recipient behind the channel too."""
+
+_NAMED = {"<|channel|>commentary json<|message|>": (" <|constrain|>json<|message|>", " json<|message|>")}
+"""What models write behind the name of the tool, by what the template writes."""
 
 _TEXT = {"content": "text", "content_args": {"strip": False}}
 
@@ -213,12 +218,12 @@ class _Gathered:
 
     def _made_calls(self, form: CallForm) -> dict[str, Any]:
         marked, closes = ({each for each in literals if each.strip()} for literals in (self.opens, self.closes))
-        marked |= {OPENINGS[each] for each in marked & OPENINGS.keys()}
+        marked |= {_OPENINGS[each] for each in marked & _OPENINGS.keys()}
         begin, is_bare = any_of(marked) if marked else "", "" in self.opens or not marked
         if is_bare:
             begin = rf"(?:\A|{begin})" if begin else r"\A"
         named = form.named
-        for literal, others in NAMED.items():
+        for literal, others in _NAMED.items():
             named = named.replace(escaped(literal), any_of({literal, *others}))
         ahead = form.ahead if is_bare or form.named else form.ahead[:2]
         following = [any_of(marked)] if marked and not form.at_once else []

@@ -22,8 +22,7 @@ from tests.support.vocabularies import tiny_tokenizer
 from tokenizer_core import ARTICLE_1, MAX_COMPARED, InvalidOption, Tokenizer, compare, fertility, train
 from tokenizer_core._kernel import BYTE_ORDER, Vocabulary
 from tokenizer_core.comparing import comparison
-from tokenizer_core.comparing.entries import entries
-from tokenizer_core.comparing.measures import RENYI_ORDER, renyi_efficiency
+from tokenizer_core.comparing.measures import RENYI_ORDER, entries, renyi_efficiency
 from tokenizer_core.config import PipelineConfig, TokenizerParts
 from tokenizer_core.token_counts import word_spans
 

@@ -15,8 +15,8 @@ from tests.support.data import needs_data
 from tests.support.texts import hostile_text, texts
 from tokenizer_core.errors import ReservedLiteral
 from tokenizer_core.reference.added_tokens import ReservedLiteralError
-from tokenizer_core.reference.stream import stream
 from tokenizer_core.reference.tokenizer import ReferenceTokenizer
+from tokenizer_core.reference.utf8 import stream
 
 NAMES = ["tiny", *(pytest.param(name, marks=needs_data) for name in vocabularies.REAL)]
 every_tokenizer = pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.families import opened
 from tokenizer_core import Tokenizer
 from tokenizer_core._kernel import Vocabulary
-from tokenizer_core.formats.hf_scores import as_read, to_write
+from tokenizer_core.formats.hf_models import as_read, to_write
 
 SCORES = st.one_of(
     *(st.just(0.0), st.floats(-50, -1e-200), st.floats(-20, -(2.0**-100), width=32)),

@@ -168,7 +168,7 @@ def test_the_manifest_has_the_hash_of_everything(tokenizer, corpus, tmp_path):
 def test_documents_that_a_header_of_llmc_cannot_count_are_in_another_file(tokenizer, end, tmp_path, monkeypatch):
     (tmp_path / "in.jsonl").write_bytes(b"".join(map(line, many_texts())))
     encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / "one", layout="llmc")
-    monkeypatch.setattr("tokenizer_core.token_files.layouts.plain._MOST_TOKENS", 300)
+    monkeypatch.setattr("tokenizer_core.token_files.layouts.flat._MOST_TOKENS", 300)
     for block in (700, 1 << 20):
         monkeypatch.setattr("tokenizer_core.corpus.reading.BLOCK", block)
         written = encode_corpus(tmp_path / "in.jsonl", tokenizer, tmp_path / f"{block}", layout="llmc", threads=2)

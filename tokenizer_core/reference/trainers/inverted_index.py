@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
-from tokenizer_core.reference.trainers.naive_recount import merged, neighbours
+from tokenizer_core.reference.trainers.naive_recount import merged
 from tokenizer_core.reference.trainers.order import Order, Pair
 
 
@@ -29,14 +30,14 @@ class Index:
         changed: set[Pair] = set()
         for number in self.holders.pop(pair, set()):
             changed |= self._count(number, -1)
-            self.words[number] = merged(self.words[number], pair)
+            self.words[number] = merged(self.words[number], pair, pair[0] + pair[1])
             changed |= self._count(number, 1)
         for gone in [pair for pair in changed if not self.counts[pair]]:
             del self.counts[gone]
         return changed
 
     def _count(self, number: int, sign: int) -> set[Pair]:
-        pairs = neighbours(self.words[number])
+        pairs = list(pairwise(self.words[number]))
         for pair in pairs:
             self.counts[pair] += sign * self.times[number]
             if sign > 0:

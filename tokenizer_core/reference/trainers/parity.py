@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from tokenizer_core.reference.trainers.naive_recount import Word, merged, neighbours
+from tokenizer_core.reference.trainers.naive_recount import Word, in_bytes, merged, pair_counts
 from tokenizer_core.reference.trainers.order import Order, Pair
 
 Languages = Mapping[str, Mapping[bytes, int]]
@@ -35,12 +35,13 @@ def parity(
     Args:
         least: a pair that occurs less often is not merged.
     """
-    split, measured = _split(corpus), _split(corpus if parallel is None else parallel)
+    split = {name: in_bytes(words) for name, words in corpus.items()}
+    measured = {name: in_bytes(words) for name, words in (corpus if parallel is None else parallel).items()}
     sizes = {name: _bytes(words) if parallel is None else 1 for name, words in corpus.items()}
     chosen: deque[str] = deque(maxlen=window)
     made = 0
     while True:
-        counts = {name: _pairs(words) for name, words in split.items()}
+        counts = {name: pair_counts(words) for name, words in split.items()}
         together: Counter[Pair] = sum(counts.values(), Counter())
         choices: list[tuple[str | None, Counter[Pair]]]
         if made < global_merges:
@@ -59,17 +60,10 @@ def parity(
         made += 1
         if language is not None:
             chosen.append(language)
-        order.add(pair[0] + pair[1])
+        order.add(product := pair[0] + pair[1])
         for words in (split, measured):
             for name, listed in words.items():
-                words[name] = [(merged(word, pair), times) for word, times in listed]
-
-
-def _split(languages: Languages) -> dict[str, list[tuple[Word, int]]]:
-    return {
-        name: [([bytes([byte]) for byte in word], times) for word, times in words.items()]
-        for name, words in languages.items()
-    }
+                words[name] = [(merged(word, pair, product), times) for word, times in listed]
 
 
 def _bytes(words: Mapping[bytes, int]) -> int:
@@ -78,11 +72,3 @@ def _bytes(words: Mapping[bytes, int]) -> int:
 
 def _tokens(words: list[tuple[Word, int]]) -> int:
     return sum(len(word) * times for word, times in words)
-
-
-def _pairs(words: list[tuple[Word, int]]) -> Counter[Pair]:
-    counts: Counter[Pair] = Counter()
-    for word, times in words:
-        for pair in neighbours(word):
-            counts[pair] += times
-    return counts

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from itertools import pairwise
+
+from tokenizer_core.reference.trainers.naive_recount import merged, pair_counts
 
 Pair = tuple[str, str]
 
@@ -43,13 +44,10 @@ def sentencepiece_bpe(
     """
     pieces = alphabet(words, coverage, required)
     known = set(pieces)
-    split = [list(word) for word in words]
+    split = [(list(word), times) for word, times in words.items()]
     merges: list[Pair] = []
     while len(pieces) < vocab_size:
-        counts: Counter[Pair] = Counter()
-        for word, times in zip(split, words.values(), strict=True):
-            for pair in pairwise(word):
-                counts[pair] += times
+        counts = pair_counts(split)
         allowed = [
             pair
             for pair, count in counts.items()
@@ -61,7 +59,7 @@ def sentencepiece_bpe(
         merges.append(best)
         pieces.append("".join(best))
         known.add(pieces[-1])
-        split = [_merged(word, best) for word in split]
+        split = [(merged(word, best, pieces[-1]), times) for word, times in split]
     return pieces, merges
 
 
@@ -79,14 +77,3 @@ def alphabet(words: Mapping[str, int], coverage: float, required: str) -> list[s
         kept.add(character)
         covered += occurrences[character]
     return sorted(kept)
-
-
-def _merged(word: list[str], pair: Pair) -> list[str]:
-    """Merge a pair from left to right."""
-    parts: list[str] = []
-    at = 0
-    while at < len(word):
-        size = 2 if tuple(word[at : at + 2]) == pair else 1
-        parts.append("".join(word[at : at + size]))
-        at += size
-    return parts

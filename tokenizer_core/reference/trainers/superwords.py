@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from tokenizer_core.reference.trainers.naive_recount import Word, merged, naive_recount, neighbours
+from tokenizer_core.reference.trainers.naive_recount import Word, in_bytes, merged, naive_recount, pair_counts
 from tokenizer_core.reference.trainers.order import Order, Pair, learn
 
 
@@ -34,19 +34,19 @@ def superwords(
         for word in words_of(piece):
             words[word] += times
     merges = learn(naive_recount, words, within_words, tie_break, least)
-    order, split = Order(tie_break), [[bytes([byte]) for byte in piece] for piece in pieces]
+    order, split = Order(tie_break), in_bytes(pieces)
+
+    def merge(pair: Pair) -> None:
+        order.add(product := pair[0] + pair[1])
+        split[:] = [(merged(tokens, pair, product), times) for tokens, times in split]
+
     for pair in merges:
-        order.add(pair[0] + pair[1])
-        split = [merged(tokens, pair) for tokens in split]
+        merge(pair)
     while len(order.ids) < vocab_size:
-        counts: Counter[Pair] = Counter()
-        for tokens, times in zip(split, pieces.values(), strict=True):
-            for pair in neighbours(tokens):
-                counts[pair] += times
+        counts = pair_counts(split)
         best = min(counts, key=lambda pair: order.key(pair, counts[pair]), default=None)
         if best is None or counts[best] < least:
             break
         merges.append(best)
-        order.add(best[0] + best[1])
-        split = [merged(tokens, best) for tokens in split]
-    return merges, split
+        merge(best)
+    return merges, [tokens for tokens, _ in split]

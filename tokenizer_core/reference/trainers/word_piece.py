@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import pairwise
 
-Word = list[int]
+from tokenizer_core.reference.trainers.naive_recount import merged, pair_counts
+
+Words = list[tuple[list[int], int]]
+"""The ids of each word, with how often it occurs."""
 
 
 def word_piece(
@@ -42,27 +44,22 @@ def word_piece(
     tokens = [*alphabet, *(prefix + character for character in alphabet if character in inside)]
     ids = {token: id for id, token in enumerate(tokens)}
     split = [
-        [ids[prefix * (at > 0) + character] for at, character in enumerate(word) if character in alphabet]
-        for word in words
+        ([ids[prefix * (at > 0) + character] for at, character in enumerate(word) if character in alphabet], times)
+        for word, times in words.items()
     ]
-    weights = list(words.values())
-    while len(tokens) < vocab_size and (pair := _best(split, weights, tokens, prefix, score, max(least, 1))):
+    while len(tokens) < vocab_size and (pair := _best(split, tokens, prefix, score, max(least, 1))):
         tokens.append(_product(tokens, pair, prefix))
-        split = [_merged(word, pair, len(tokens) - 1) for word in split]
+        split = [(merged(word, pair, len(tokens) - 1), times) for word, times in split]
     return tokens
 
 
-def _best(
-    split: list[Word], weights: list[int], tokens: list[str], prefix: str, score: str, least: int
-) -> tuple[int, int] | None:
+def _best(split: Words, tokens: list[str], prefix: str, score: str, least: int) -> tuple[int, int] | None:
     """Return the pair to merge: of equal scores the more frequent one, of equal counts that of the lowest ids."""
     singles: Counter[int] = Counter()
-    pairs: Counter[tuple[int, int]] = Counter()
-    for word, times in zip(split, weights, strict=True):
+    for word, times in split:
         for token in word:
             singles[token] += times
-        for pair in pairwise(word):
-            pairs[pair] += times
+    pairs = pair_counts(split)
     known = set(tokens)
     # If a word begins with the prefix, as '###' does, a product may be spelled as another token.
     allowed = [pair for pair, count in pairs.items() if count >= least and _product(tokens, pair, prefix) not in known]
@@ -77,15 +74,3 @@ def _best(
 
 def _product(tokens: list[str], pair: tuple[int, int], prefix: str) -> str:
     return tokens[pair[0]] + tokens[pair[1]].removeprefix(prefix)
-
-
-def _merged(word: Word, pair: tuple[int, int], product: int) -> Word:
-    """Merge a pair from left to right."""
-    parts: Word = []
-    for token in word:
-        # A product has a new id, so it is never taken for the left part.
-        if parts and (parts[-1], token) == pair:
-            parts[-1] = product
-        else:
-            parts.append(token)
-    return parts

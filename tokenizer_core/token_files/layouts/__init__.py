@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tokenizer_core.token_files.layouts.ds import Ds
+from tokenizer_core.token_files.layouts.flat import Ds, Llmc, Memmap, NanoGpt
 from tokenizer_core.token_files.layouts.layout import Layout
 from tokenizer_core.token_files.layouts.megatron import Megatron
-from tokenizer_core.token_files.layouts.memmap import Memmap
-from tokenizer_core.token_files.layouts.plain import Llmc, NanoGpt
 from tokenizer_core.token_files.layouts.samples import LitData, Mds
 from tokenizer_core.token_files.layouts.tables import Arrow, Parquet
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,6 +117,25 @@ class Output(Protocol):
 
     def close(self) -> None:
         """Wait until it is on the disk, and note its size and hash in its piece."""
+
+
+class OutputFile(io.RawIOBase):
+    """An output as the file that another library writes to."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any) -> int:
+        self._output.write(bytes(data))
+        self._at += len(data)
+        return len(data)
 
 
 class Outputs(Protocol):

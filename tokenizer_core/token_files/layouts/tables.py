@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_core.corpus.reading import needed
-from tokenizer_core.token_files.layouts.layout import Batch, Dtype, Layout, Outputs, Shape, Shard, Sink
+from tokenizer_core.token_files.layouts.layout import Batch, Dtype, Layout, OutputFile, Outputs, Shape, Shard, Sink
 
 _GROUP = 1 << 20
 """Ids after which a group of rows ends."""
@@ -42,7 +41,8 @@ class Parquet(_Table):
     names = "train-{number:05}-of-{total:05}{suffix}"
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
-        return _ParquetSink(outputs, shape, ".parquet")
+        writer = needed("pyarrow.parquet", "parquet").ParquetWriter
+        return _Rows(outputs, shape, ".parquet", partial(writer, compression="zstd"))
 
     def read(self, folder: Path, shard: Shard, shape: Shape) -> Iterator[npt.NDArray[Any]]:
         file = needed("pyarrow.parquet", "parquet").ParquetFile(folder / shard.files[".parquet"]["name"])
@@ -56,7 +56,7 @@ class Arrow(_Table):
     names = "data-{number:05}-of-{total:05}{suffix}"
 
     def sink(self, outputs: Outputs, shape: Shape) -> Sink:
-        return _ArrowSink(outputs, shape, ".arrow")
+        return _Rows(outputs, shape, ".arrow", needed("pyarrow", "arrow").ipc.new_stream)
 
     def index(self, shards: Sequence[Shard], shape: Shape) -> dict[str, bytes]:
         files = [{"filename": shard.files[".arrow"]["name"]} for shard in shards]
@@ -99,29 +99,26 @@ def _rows(column: Any, shape: Shape) -> Iterator[npt.NDArray[Any]]:
 
 
 class _Rows(Sink):
-    """Gathers documents into groups of rows, which do not depend on how they came."""
+    """Gathers documents into groups of rows, which do not depend on how they came.
 
-    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
+    Args:
+        writer: makes what writes the groups, of a file and a schema.
+    """
+
+    def __init__(self, outputs: Outputs, shape: Shape, suffix: str, writer: Callable[[OutputFile, Any], Any]) -> None:
         super().__init__(outputs, shape)
-        self.arrow = needed("pyarrow", suffix.removeprefix("."))
-        self._kinds = [getattr(self.arrow, dtype)() for dtype in _columns(shape).values()]
-        self.schema = self.arrow.schema(
-            [(name, self.arrow.list_(kind)) for name, kind in zip(_columns(shape), self._kinds, strict=True)]
+        self._arrow = needed("pyarrow", suffix.removeprefix("."))
+        self._kinds = [getattr(self._arrow, dtype)() for dtype in _columns(shape).values()]
+        self._schema = self._arrow.schema(
+            [(name, self._arrow.list_(kind)) for name, kind in zip(_columns(shape), self._kinds, strict=True)]
         )
-        self.piece = outputs.piece()
-        self.output = outputs.open(self.piece, suffix)
+        self._piece = outputs.piece()
+        self._output = outputs.open(self._piece, suffix)
+        self._writer = writer(OutputFile(self._output), self._schema)
         self._ids: list[bytes] = []
         self._trained: list[bytes] = []
         self._lengths: list[npt.NDArray[np.int64]] = []
         self._waiting = 0
-
-    @abstractmethod
-    def write(self, group: Any) -> None:
-        """Write a group of rows."""
-
-    @abstractmethod
-    def end(self) -> None:
-        """Write what stands behind the rows."""
 
     def take(self, batch: Batch) -> None:
         ids, trained, lengths = batch.ids, batch.trained, batch.lengths
@@ -148,64 +145,20 @@ class _Rows(Sink):
         if not self._lengths:
             return
         lengths = np.concatenate(self._lengths)
-        offsets = self.arrow.array(np.concatenate([np.zeros(1, np.int32), lengths.cumsum().astype(np.int32)]))
+        offsets = self._arrow.array(np.concatenate([np.zeros(1, np.int32), lengths.cumsum().astype(np.int32)]))
         ids, trained = b"".join(self._ids), b"".join(self._trained)
         columns = []
         for kind, data in zip(
             self._kinds, (ids, self.shape.labels(ids, trained) if self.shape.is_labeled else b""), strict=False
         ):
-            values = self.arrow.Array.from_buffers(kind, self._waiting, [None, self.arrow.py_buffer(data)])
-            columns.append(self.arrow.ListArray.from_arrays(offsets, values))
-        self.write(self.arrow.record_batch(columns, schema=self.schema))
-        self.piece.documents += len(lengths)
-        self.piece.tokens += self._waiting
+            values = self._arrow.Array.from_buffers(kind, self._waiting, [None, self._arrow.py_buffer(data)])
+            columns.append(self._arrow.ListArray.from_arrays(offsets, values))
+        self._writer.write_batch(self._arrow.record_batch(columns, schema=self._schema))
+        self._piece.documents += len(lengths)
+        self._piece.tokens += self._waiting
         self._ids, self._trained, self._lengths, self._waiting = [], [], [], 0
 
     def finish(self) -> None:
         self._flush()
-        self.end()
-        self.output.close()
-
-
-class _Handed(io.RawIOBase):
-    """An output as the file that Arrow writes to."""
-
-    def __init__(self, output: Any) -> None:
-        self._output = output
-        self._at = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def write(self, data: Any) -> int:
-        self._output.write(bytes(data))
-        self._at += len(data)
-        return len(data)
-
-
-class _ParquetSink(_Rows):
-    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
-        super().__init__(outputs, shape, suffix)
-        parquet = needed("pyarrow.parquet", "parquet")
-        self._writer = parquet.ParquetWriter(_Handed(self.output), self.schema, compression="zstd")
-
-    def write(self, group: Any) -> None:
-        self._writer.write_batch(group)
-
-    def end(self) -> None:
         self._writer.close()
-
-
-class _ArrowSink(_Rows):
-    def __init__(self, outputs: Outputs, shape: Shape, suffix: str) -> None:
-        super().__init__(outputs, shape, suffix)
-        self._writer = self.arrow.ipc.new_stream(_Handed(self.output), self.schema)
-
-    def write(self, group: Any) -> None:
-        self._writer.write_batch(group)
-
-    def end(self) -> None:
-        self._writer.close()
+        self._output.close()

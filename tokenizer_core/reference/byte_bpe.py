@@ -1,10 +1,29 @@
-"""Merge the bytes of a piece with a priority queue over a linked list."""
+"""Merge the bytes of a piece: by the definition, and with a priority queue over a linked list."""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 
-from tokenizer_core.reference.merge_scan import Ranks
+Ranks = Mapping[tuple[bytes, bytes], int]
+
+
+def merge_scan(piece: bytes, ranks: Ranks) -> list[bytes]:
+    """Look at every pair, merge that of lowest rank, the leftmost among equals, until no neighbours are a pair.
+
+    Quadratic, and the definition that every other encoder is held against.
+    """
+    parts = [bytes([byte]) for byte in piece]
+    while True:
+        candidates = [
+            (ranks[parts[place], parts[place + 1]], place)
+            for place in range(len(parts) - 1)
+            if (parts[place], parts[place + 1]) in ranks
+        ]
+        if not candidates:
+            return parts
+        _, place = min(candidates)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
 
 
 def merge_heap(piece: bytes, ranks: Ranks) -> list[bytes]:
