@@ -64,9 +64,12 @@ from service.routes.compat import (
     sglang,
     vllm,
 )
+from service.routes.jobs.documented import request_schemas
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
+from service.schemas.encode_jobs import EncodeJobRequest
 from service.schemas.limited import under_limits
+from service.schemas.training import TrainJobRequest
 from service.settings import Settings
 from service.state import CurrentState, ServerState
 from service.telemetry.access_log import AccessLog
@@ -217,7 +220,7 @@ class App(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
-        schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
+        schemas = {"Problem": ProblemAnswer.model_json_schema()} | request_schemas(TrainJobRequest, EncodeJobRequest)
         return docs.completed(super().openapi(), schemas, self.server_state, self.link_root)
 
     def note_refused(self, refused: Refusal) -> None:

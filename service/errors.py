@@ -7,7 +7,8 @@ was: what a caller sent is quoted in part or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -180,6 +181,16 @@ def refusal(error: Exception, dialect: Dialect | None = None, root: str = "") ->
         status, said = dialect(problem)
     body = json.dumps(said, separators=(",", ":")).encode("ascii")
     return Refusal(status, error.code, body, error.headers, MEDIA_TYPE if dialect is None else "application/json")
+
+
+@contextmanager
+def errors_at(path: str) -> Iterator[None]:
+    """Place errors at a field of the request, whatever field they name."""
+    try:
+        yield
+    except ServiceError as error:
+        error.path = path
+        raise
 
 
 def from_core(error: TokdError, path: str | None = None) -> ServiceError:

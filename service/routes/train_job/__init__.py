@@ -9,16 +9,14 @@ from service.routes import jobs
 from service.routes.jobs.kind import JobKind
 from service.routes.train_job import archive
 from service.routes.train_job.answers import job_answer, job_summary
-from service.routes.train_job.documented import REQUEST_BODY, schemas
 from service.routes.train_job.recipes import TrainingRecipes
-from service.schemas.training import JobAnswer, JobList
+from service.schemas.training import JobAnswer, JobList, TrainJobRequest
 from service.state import ServerState
-
-__all__ = ["mount", "schemas"]
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    of = JobKind(Kind.TRAIN, TrainingRecipes(state), job_summary, job_answer, JobAnswer, JobList, REQUEST_BODY)
-    jobs.mount_kind(app, state, of)
+    recipes, models = TrainingRecipes(state, TrainJobRequest), (TrainJobRequest, JobAnswer, JobList)
+    words = {"name": "The artifact's name."}
+    jobs.mount_kind(app, state, JobKind(Kind.TRAIN, recipes, job_summary, job_answer, *models, words))
     archive.mount(app, state)
