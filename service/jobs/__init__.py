@@ -1,6 +1,6 @@
 """Jobs that train and that encode: the interface for routes, the lease table in SQLite or Postgres, and the worker."""
 
-from service.jobs.interface import IdempotencyConflict, JobFinished, Jobs, JobsUnavailable, QueueFull, UnknownJob
+from service.jobs.errors import IdempotencyConflict, JobFinished, JobsUnavailable, QueueFull, UnknownJob
 from service.jobs.job import (
     EXTENDS_AS,
     Artifact,
@@ -27,7 +27,6 @@ __all__ = [
     "JobProgress",
     "JobRequest",
     "JobStatus",
-    "Jobs",
     "JobsUnavailable",
     "Kind",
     "Page",

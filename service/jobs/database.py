@@ -17,7 +17,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from service.errors import quote
-from service.jobs.interface import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.jobs.migration import migrate
 from service.jobs.schema import JOBS, METADATA, SCHEMA_VERSION
 from service.setting_values import InvalidSetting

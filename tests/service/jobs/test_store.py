@@ -19,7 +19,6 @@ from service.jobs import (
     JobError,
     JobFinished,
     JobRequest,
-    Jobs,
     JobStatus,
     JobsUnavailable,
     Kind,
@@ -42,9 +41,8 @@ def submit(store: JobStore, owner: str = "local", **values: Any) -> Job:
 
 
 def test_a_submitted_job_is_found_as_it_was(store: JobStore) -> None:
-    port: Jobs = store
     job = submit(store, name="mine")
-    assert port.get(job.id, "local") == job
+    assert store.get(job.id, "local") == job
     assert (job.state, job.phase, job.owner, job.name) == (State.QUEUED, None, "local", "mine")
     assert job.recipe == RECIPE
     assert abs(job.created_at - time.time()) < 60
