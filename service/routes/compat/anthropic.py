@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import anthropic_blocks
-from service.routes.compat.body_objects import Tool, Uncountable
+from service.routes.compat.body_objects import Uncountable
 from service.routes.compat.conversation import Conversation, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -103,29 +103,23 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def anthropic_count_tokens(state: ServerState, body: AnthropicCountRequest) -> Answer:
     """Count the tokens of a request, as Anthropic's `/v1/messages/count_tokens`."""
-    # All that a model would be given, the beginning of its turn included.
-    loaded, settings = state.registry.of_model(body.model), state.settings
-    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
-    conversation, tools, variables = read(body, uncountable)
-    literals = state.engines.literals(body.model, loaded.name)
-    tokens = len(conversation.encode(loaded, settings, tools, variables, literals=literals).ids)
-    headers = state.engines.headers(body.model, loaded)
-    return counted(loaded, headers, tokens, b'{"input_tokens":%d' % tokens, uncountable)
+    return counted(state, body, read, b'{"input_tokens":%d')
 
 
-def read(body: AnthropicRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:
-    """Return the conversation of a request, its tools and the variables of the template."""
+def read(body: AnthropicRequest, uncountable: Uncountable) -> Conversation:
+    """Return the conversation of a request."""
     if body.mcp_servers:
         error = ServiceError("invalid_option", "the tools of servers are not known here; send tools", "mcp_servers")
         uncountable.unless_skipped("mcp_servers", "mcp_servers", error)
-    conversation = anthropic_blocks.read(body.system, body.messages, uncountable)
-    tools = anthropic_blocks.read_tools(body.tools, uncountable)
     variables = Variables(body.chat_template_kwargs)
+    conversation = Conversation(anthropic_blocks.PARAMETERS, "input", uncountable, variables)
+    anthropic_blocks.read(conversation, body.system, body.messages)
+    conversation.tools = anthropic_blocks.read_tools(body.tools, uncountable)
     if (body.thinking or {}).get("type") == "disabled":
         variables.set_effort("none", "thinking.type")
     elif isinstance(effort := (body.output_config or {}).get("effort"), str):
         variables.set_effort(effort, "output_config.effort")
-    return conversation, tools, variables
+    return conversation
 
 
 def mount(app: FastAPI, state: ServerState) -> None:

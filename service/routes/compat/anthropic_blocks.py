@@ -22,7 +22,7 @@ from service.routes.compat.body_objects import (
 from service.routes.compat.conversation import Conversation, Turn
 from service.schemas.fields import Object
 
-_PARAMETERS = "input_schema"
+PARAMETERS = "input_schema"
 _ROLES = ("user", "assistant", "system")
 _TEXTS = {"text": "text"}
 _BLOCKS = {
@@ -35,13 +35,13 @@ BILLING_HEADER = "x-anthropic-billing-header"
 """Claude Code begins a block of the system with it: a hash of the request, which the model is not given."""
 
 
-def read(system: str | list[Object] | None, messages: list[Object], uncountable: Uncountable) -> Conversation:
-    """Return the conversation of a request.
+def read(conversation: Conversation, system: str | list[Object] | None, messages: list[Object]) -> None:
+    """Add the turns of a request.
 
     Errors:
         ``invalid_option`` for a block that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation(_PARAMETERS, "input", uncountable)
+    uncountable = conversation.uncountable
     if isinstance(system, str):
         _add_system(conversation, [(system, "system")], "system")
     elif system is not None:
@@ -50,7 +50,6 @@ def read(system: str | list[Object] | None, messages: list[Object], uncountable:
         _add(conversation, message, f"messages[{at}]")
     if not conversation.turns:
         raise uncountable.nothing_left("send a message with a text", "messages")
-    return conversation
 
 
 def read_tools(tools: list[Object] | None, uncountable: Uncountable) -> list[Tool]:
@@ -60,7 +59,7 @@ def read_tools(tools: list[Object] | None, uncountable: Uncountable) -> list[Too
         place = f"tools[{at}]"
         kind = kind_of(tool, place, "custom")
         if kind == "custom":
-            found.append(tool_of(function(tool, place, parameters=_PARAMETERS), place))
+            found.append(tool_of(function(tool, place, parameters=PARAMETERS), place))
         else:
             uncountable.find("a tool", kind, place)
     return found

@@ -185,9 +185,7 @@ def messages_of(
     except TokdError as error:
         raise from_core(error, "model") from error
     if prompt is None:
-        variables = Variables(sent.chat_template_kwargs)
-        if sent.reasoning_effort is not None:
-            variables.set_effort(sent.reasoning_effort, "reasoning_effort")
+        variables = Variables(sent.chat_template_kwargs, sent.reasoning_effort)
         with within_request():
             found = vllm.encode_chat(
                 state, loaded, sent, sent.messages, variables, form="render", documents=sent.documents

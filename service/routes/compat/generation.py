@@ -26,6 +26,7 @@ from service.routes.json_route import Handler, Negotiate
 from service.routes.since import count_kept, new_of
 from service.routes.texts import Array, Ids
 from service.state import ServerState
+from tokenizer_core import EncodedChat
 
 _GAP = b"\0"
 
@@ -49,6 +50,11 @@ class Prompt(NamedTuple):
 
     ids: Ids | WrittenIds
     spans: Array | None = None
+
+
+def prompt_of(body: GenerationFields, encoded: EncodedChat) -> Prompt:
+    """Return the prompt that a chat is, with the spans of its ids if they are asked for."""
+    return Prompt(encoded.ids, encoded.spans if body.return_token_offsets else None)
 
 
 def sent_id(headers: Headers) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import openai_items
-from service.routes.compat.body_objects import Tool, Uncountable
+from service.routes.compat.body_objects import Uncountable
 from service.routes.compat.conversation import Conversation, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
@@ -116,29 +116,21 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def openai_input_tokens(state: ServerState, body: OpenaiCountRequest) -> Answer:
     """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
-    # All that a model would be given, the beginning of its turn included.
-    loaded, settings = state.registry.of_model(body.model), state.settings
-    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
-    conversation, tools, variables = read(body, uncountable)
-    continues, literals = openai_items.goes_on(body.input), state.engines.literals(body.model, loaded.name)
-    ways: Any = {"continues": continues, "literals": literals, "form": "responses"}
-    encoded = conversation.encode(loaded, settings, tools, variables, **ways)
-    tokens = len(encoded.ids)
-    head = b'{"object":"response.input_tokens","input_tokens":%d' % tokens
-    return counted(loaded, state.engines.headers(body.model, loaded), tokens, head, uncountable)
+    head = b'{"object":"response.input_tokens","input_tokens":%d'
+    return counted(state, body, read, head, continues=openai_items.goes_on(body.input), form="responses")
 
 
-def read(body: OpenaiRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:
-    """Return the conversation of a request, its tools and the variables of the template."""
+def read(body: OpenaiRequest, uncountable: Uncountable) -> Conversation:
+    """Return the conversation of a request."""
     for name in STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
-    conversation = openai_items.read(body.instructions, body.input, uncountable)
-    tools = openai_items.read_tools(body.tools, uncountable)
-    variables = Variables(body.chat_template_kwargs)
+    conversation = Conversation("parameters", "arguments", uncountable, Variables(body.chat_template_kwargs))
+    openai_items.read(conversation, body.instructions, body.input)
+    conversation.tools = openai_items.read_tools(body.tools, uncountable)
     if isinstance(effort := (body.reasoning or {}).get("effort"), str):
-        variables.set_effort(effort, "reasoning.effort")
-    return conversation, tools, variables
+        conversation.variables.set_effort(effort, "reasoning.effort")
+    return conversation
 
 
 def mount(app: FastAPI, state: ServerState) -> None:

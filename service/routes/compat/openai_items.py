@@ -35,13 +35,12 @@ _ROLES = ("user", "assistant", "system", "developer")
 _BEGUN = ("in_progress", "incomplete")
 
 
-def read(instructions: str | None, items: str | list[Object] | None, uncountable: Uncountable) -> Conversation:
-    """Return the conversation of a request.
+def read(conversation: Conversation, instructions: str | None, items: str | list[Object] | None) -> None:
+    """Add the turns of a request.
 
     Errors:
         ``invalid_option`` for an item or a part that is not text, by its type; ``missing_field``, ``invalid_type``
     """
-    conversation = Conversation("parameters", "arguments", uncountable)
     if instructions:
         conversation.add(Turn("system", "instructions", [(instructions, "instructions")]))
     if isinstance(items, str):
@@ -52,8 +51,7 @@ def read(instructions: str | None, items: str | list[Object] | None, uncountable
     for at, item in enumerate(items if isinstance(items, list) else ()):
         _add(conversation, item, f"input[{at}]")
     if not conversation.turns:
-        raise uncountable.nothing_left("send input, or instructions", "input")
-    return conversation
+        raise conversation.uncountable.nothing_left("send input, or instructions", "input")
 
 
 def goes_on(items: str | list[Object] | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from fastapi import FastAPI
 from pydantic import Field
@@ -92,19 +92,16 @@ def vllm_render_chat(state: ServerState, body: VllmRenderChatRequest, request_id
             "continue_final_message",
         )
     loaded = state.registry.of_model(body.model)
-    variables = Variables(body.chat_template_kwargs)
-    if body.reasoning_effort is not None:
-        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    variables = Variables(body.chat_template_kwargs, body.reasoning_effort)
     if body.echo and body.prompt_logprobs is None:
         body = body.model_copy(update={"prompt_logprobs": body.top_logprobs or 0})
     _check_tools(body)
     documents = _documents(body.documents)
     encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, form="render", documents=documents)
-    spans: Any = encoded.spans if body.return_token_offsets else None
-    ids = encoded.ids
+    prompt = generation.prompt_of(body, encoded)
     if body.add_special_tokens:
-        ids, spans = vllm.framed(loaded, ids, spans, len(encoded.rendered.text))
-    return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
+        prompt = Prompt(*vllm.framed(loaded, encoded.ids, prompt.spans, len(encoded.rendered.text)))
+    return generation.answer(state, loaded, body, [prompt], f"chatcmpl-{request_id}")
 
 
 def _check_tools(body: VllmRenderChatRequest) -> None:

@@ -12,7 +12,6 @@ from service.http.response_json import Answer
 from service.routes.compat import anthropic, generation, vllm
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields
 from service.routes.json_route import post
 from service.schemas.fields import Object
@@ -59,10 +58,7 @@ def vllm_render_messages(state: ServerState, body: VllmRenderMessagesRequest, re
     body = body.own()
     generation.refuse_unhonoured(body)
     loaded = state.registry.of_model(body.model)
-    conversation, tools, variables = anthropic.read(body, Uncountable(skip=False))
-    literals = state.engines.literals(body.model, loaded.name)
-    encoded = conversation.encode(loaded, state.settings, tools, variables, literals=literals, folds="refused")
-    spans = encoded.spans if body.return_token_offsets else None
+    encoded = anthropic.read(body, Uncountable()).encode(state, loaded, body.model, folds="refused")
     if body.stop_sequences:
         body = body.model_copy(update={"stop": body.stop_sequences})
     if (body.thinking or {}).get("type") == "enabled":
@@ -74,7 +70,7 @@ def vllm_render_messages(state: ServerState, body: VllmRenderMessagesRequest, re
     if (form := (body.output_config or {}).get("format")) is not None:
         schema = {"schema": object_of(form, "output_config.format").get("schema")}
         body = body.model_copy(update={"response_format": {"type": "json_schema", "json_schema": schema}})
-    return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"chatcmpl-{request_id}")
+    return generation.answer(state, loaded, body, [generation.prompt_of(body, encoded)], f"chatcmpl-{request_id}")
 
 
 def _budget(body: VllmRenderMessagesRequest) -> int:

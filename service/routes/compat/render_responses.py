@@ -12,7 +12,6 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.routes.compat import generation, openai, openai_items, vllm
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
 from service.routes.json_route import post
@@ -80,13 +79,9 @@ def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, r
     cut = None if body.truncation == "disabled" else -1
     body = body.model_copy(update={"truncate_prompt_tokens": cut, "stop": body.stop or None})
     loaded = state.registry.of_model(body.model)
-    conversation, tools, variables = openai.read(body, Uncountable(skip=False))
-    literals = state.engines.literals(body.model, loaded.name)
-    continues = openai_items.goes_on(body.input)
-    ways: Any = {"continues": continues, "literals": literals, "form": "responses", "folds": "none"}
-    encoded = conversation.encode(loaded, state.settings, tools, variables, **ways)
-    spans = encoded.spans if body.return_token_offsets else None
-    return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"resp_{request_id}")
+    ways: Any = {"continues": openai_items.goes_on(body.input), "form": "responses", "folds": "none"}
+    encoded = openai.read(body, Uncountable()).encode(state, loaded, body.model, **ways)
+    return generation.answer(state, loaded, body, [generation.prompt_of(body, encoded)], f"resp_{request_id}")
 
 
 def mount(app: FastAPI, state: ServerState) -> None:

@@ -156,9 +156,7 @@ def tokenize_chat(
     state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]
 ) -> Answer:
     """Answer a chat."""
-    variables = Variables(body.chat_template_kwargs)
-    if body.reasoning_effort is not None:
-        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    variables = Variables(body.chat_template_kwargs, body.reasoning_effort)
     if body.tools:
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
     ids = vllm.encode_chat(state, loaded, body, messages, variables, form="render").ids
