@@ -32,7 +32,6 @@ from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
-    check_upload,
     compare,
     count,
     decode,
@@ -105,7 +104,6 @@ _ROUTES = (
     engine_probes,
     # Before the route whose path covers this one.
     check,
-    check_upload,
     tokenizers,
     # Before what asks for the callers of jobs.
     jobs,

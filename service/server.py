@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import multiprocessing
@@ -23,7 +24,6 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from service.admission.limits import Limits
-from service.admission.memory import give_back_large
 from service.app import App, create_app
 from service.auth import Guard, require_keys
 from service.hot_reload import HotReload
@@ -341,3 +341,15 @@ def _options(settings: Settings) -> dict[str, Any]:
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
         "timeout_worker_healthcheck": HUNG_SECONDS,
     }
+
+
+_MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
+"""M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
+
+
+def give_back_large() -> None:
+    """Let large blocks go back to the system once they are freed; by default glibc keeps them, an arena a thread."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for parameter, value in _MALLOPT.items():
+            mallopt(parameter, value)

@@ -39,8 +39,7 @@ from service.client.answers import (
     TokenizerInfo,
 )
 from service.client.arguments import transport_of, whole_of
-from service.client.batches import in_parts
-from service.client.call import Call
+from service.client.call import Call, in_parts
 from service.client.errors import (
     Forbidden,
     NotFound,

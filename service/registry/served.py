@@ -1,14 +1,44 @@
-"""A loaded tokenizer: the beginning of its answers, and whether its texts may take long."""
+"""A loaded tokenizer: the beginning of its answers, whether its texts may take long, and the options of a chat's ids.
+
+These options are in the fingerprint of answers, beside the tokenizer.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from service.registry.fingerprint import DEFAULTS, HEADER, IdOptions, Literals
 from service.request_log import Trace
+from service.settings import Settings
 from tokenizer_core import ChatAnswers, Explainer, Responder, SegmentCache, Tokenizer
+
+Literals = Literal["text", "engine"]
+"""The treatment of a special token's literal in a message: as text, or as the engine treats it."""
+
+HEADER = b"tokd-fingerprint"
+"""The header of answers: a member of a body that an engine takes would go on to the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdOptions:
+    """The settings of a server, the same for all its tokenizers, that decide the ids of a chat."""
+
+    chat_literals: str = "text"
+    content_format: str = "auto"
+
+    @classmethod
+    def of(cls, settings: Settings) -> IdOptions:
+        """Take them from the settings."""
+        return cls(settings.chat_literals, settings.content_format)
+
+    def fingerprint(self, tokenizer: Tokenizer, literals: Literals) -> str:
+        """Return a tokenizer's fingerprint: servers with equal ones give equal ids."""
+        return tokenizer.fingerprint(literals=literals, **asdict(self))
+
+
+DEFAULTS = IdOptions()
 
 OWN_EXPRESSION_BYTES = 2 << 10
 """Longer texts leave the event loop where a regular expression of the artifact's own cuts them: a quadratic one takes

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from service.schemas.fields import Id
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Id
 from service.schemas.requests import INLINE_ITEMS, Example, Request
 
 

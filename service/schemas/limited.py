@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from service.schemas.decoding import DecodeRequest
-from service.schemas.fields import Id, Object, Span
-from service.schemas.narrowing import either, list_of, narrow
+from service.schemas.fields import Id, Object, Span, either, list_of, narrow
 from service.schemas.offsets import OffsetsRequest
 from service.schemas.packing import PackRequest
 from service.schemas.parsing import Output, ParseRequest

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from service.schemas.fields import Span
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Span
 from service.schemas.requests import Example, TextOrChatRequest
 from tokenizer_core import Unit
 

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Object, SpecialTokens
-from service.schemas.narrowing import list_of
+from service.schemas.fields import Object, SpecialTokens, list_of
 from service.schemas.requests import Example, Request
 from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import list_of
+from service.schemas.fields import Id, Object, list_of
 from service.schemas.requests import Example, Request
 from tokenizer_core import ParsedChat
 

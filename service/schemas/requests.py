@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.block_hashes import BLOCK_HASHES
-from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, SpecialTokens, drop_default
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, MAX_POSITION, MAX_SEED, Id, Object, SpecialTokens, drop_default
 from service.schemas.parts import PARTS, PLAIN, PartName
 from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation

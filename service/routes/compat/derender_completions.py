@@ -25,8 +25,7 @@ from service.routes.compat.derender_models import (
 )
 from service.routes.compat.derendering import Outputs, as_lists
 from service.routes.json_route import post
-from service.schemas.fields import Object, Position
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Object, Position
 from service.schemas.requests import Example
 from service.state import ServerState
 

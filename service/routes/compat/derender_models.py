@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from service.routes.compat.generation_models import Integer
 from service.routes.compat.render_chat import Effort
-from service.schemas.fields import Id, Object, Position
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Id, Object, Position
 from service.schemas.requests import RequestBody
 
 FIRST = Field(fail_fast=True)

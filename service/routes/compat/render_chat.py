@@ -17,8 +17,7 @@ from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.plain_render import PlainRender
 from service.routes.json_route import post
-from service.schemas.fields import Object
-from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Object, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, Example
 from service.state import ServerState
 

@@ -15,8 +15,7 @@ from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.json_route import post
 from service.routes.texts import refuse_large_frames
-from service.schemas.fields import Id
-from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, either, list_of, narrow
 from service.schemas.requests import INLINE_ITEMS, Example
 from service.state import ServerState
 from tokenizer_core import TokdError

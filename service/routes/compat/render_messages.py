@@ -14,8 +14,7 @@ from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields
 from service.routes.json_route import post
-from service.schemas.fields import Object
-from service.schemas.narrowing import list_of, narrow
+from service.schemas.fields import Object, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
 

@@ -10,13 +10,12 @@ from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import generation, openai, openai_items, vllm
+from service.routes.compat import generation, openai, vllm
 from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
 from service.routes.json_route import post
-from service.schemas.fields import Object
-from service.schemas.narrowing import either, list_of, narrow
+from service.schemas.fields import Object, either, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -79,7 +78,7 @@ def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, r
     cut = None if body.truncation == "disabled" else -1
     body = body.model_copy(update={"truncate_prompt_tokens": cut, "stop": body.stop or None})
     loaded = state.registry.of_model(body.model)
-    ways: Any = {"continues": openai_items.goes_on(body.input), "form": "responses", "folds": "none"}
+    ways: Any = {"continues": openai.goes_on(body.input), "form": "responses", "folds": "none"}
     encoded = openai.read(body, Uncountable()).encode(state, loaded, body.model, **ways)
     return generation.answer(state, loaded, body, [generation.prompt_of(body, encoded)], f"resp_{request_id}")
 

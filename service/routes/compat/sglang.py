@@ -19,8 +19,7 @@ from service.routes.compat.conversation import Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, Object, either, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
 from service.state import ServerState
 

@@ -22,8 +22,7 @@ from service.routes.compat.conversation import FIELD, Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import list_of, narrow
+from service.schemas.fields import Id, Object, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
 from service.state import ServerState
 from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain

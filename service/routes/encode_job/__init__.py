@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 
-from service.jobs import Kind
+from service.jobs import Job, JobStatus, Kind
 from service.routes import jobs
 from service.routes.encode_job import files
-from service.routes.encode_job.answers import job_answer, job_summary
 from service.routes.encode_job.recipes import EncodingRecipes
-from service.routes.jobs.kind import JobKind
+from service.routes.jobs.kind import JobKind, common_fields, job_path
 from service.schemas.encode_jobs import EncodeJobAnswer, EncodeJobList, EncodeJobRequest
 from service.state import ServerState
+
+
+def job_summary(job: JobStatus, root: str) -> dict[str, Any]:
+    """Return a job as ``schemas.EncodeJobSummary`` describes it."""
+    output = job.artifact
+    return common_fields(job) | {
+        "output": output and {"manifest": f"{job_path(job, root)}/manifest", "hash": output.hash, **output.report},
+    }
+
+
+def job_answer(job: Job, root: str) -> dict[str, Any]:
+    """Return a job as ``schemas.EncodeJobAnswer`` describes it; where its corpus lies on the server is left out."""
+    recipe = job.recipe
+    told = {"owner": job.owner, "tokenizer": recipe["tokenizer"], "settings": recipe["settings"]}
+    return job_summary(job, root) | told
 
 
 def mount(app: FastAPI, state: ServerState) -> None:

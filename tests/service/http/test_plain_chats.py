@@ -26,8 +26,7 @@ from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render_chat
 from service.routes.count import count
 from service.routes.encode import encode
-from service.schemas.fields import Object
-from service.schemas.narrowing import list_of, narrow
+from service.schemas.fields import Object, list_of, narrow
 from service.state import CurrentState, ServerState
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, tokenizer
 from tests.core.chat.test_forging import attacks, chats

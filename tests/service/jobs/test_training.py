@@ -18,7 +18,7 @@ from service.jobs.states import FINISHED, RUNNING, Stage
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.registry.artifact_dirs import first_of, put_into_place
-from service.registry.fingerprint import IdOptions
+from service.registry.served import IdOptions
 from service.registry.trained_tokenizers import Trained
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until

@@ -21,7 +21,7 @@ from service.jobs.states import Event
 from service.jobs.store import JobStore
 from service.routes.jobs import events as event_stream
 from service.routes.jobs.events import MAX_STREAMS
-from service.routes.train_job.answers import job_summary
+from service.routes.train_job import job_summary
 from service.settings import Settings
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.conftest import BODY
