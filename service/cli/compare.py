@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from service.cli.options import Parser, place, whole_number
-from service.cli.streams import create, excerpt, printable, require_absent, usage, write_json, write_line
+from service.cli.streams import create, excerpt, printable, require_absent, usage, write_result
 from service.cli.table import folded, terminal_room
 from service.reports import chart
 from service.reports.fertility import MARK, MARK_MEANS, MARKED, TOKENS_A_WORD
@@ -68,10 +68,8 @@ def run(args: argparse.Namespace) -> int:
     names = _distinct([each.name for each in found.tokenizers])
     if args.chart is not None:
         create(Path(args.chart), svg(found, names).encode())
-    if args.json:
-        write_json(found.to_dict())
-    else:
-        write_line(as_text(found, names, has_corpus=bool(texts), room=terminal_room()))
+    text = as_text(found, names, has_corpus=bool(texts), room=terminal_room())
+    write_result(found.to_dict(), text, as_json=args.json)
     return 0
 
 

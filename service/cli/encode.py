@@ -21,6 +21,7 @@ from service.cli.streams import (
     write,
     write_json,
     write_line,
+    write_result,
 )
 from tokenizer_core import ReservedLiteral, SamplingOptions, Tokenizer, Unit
 
@@ -95,10 +96,7 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace, sampling:
     policy: dict[str, Any] = {"special_tokens": args.special_tokens, "add_special_tokens": args.add_special_tokens}
     if args.count:
         count = tokenizer.count(text, **policy)
-        if args.json:
-            write_json({"count": count, "tokenizer": tokenizer.hash})
-        else:
-            write_line(str(count))
+        write_result({"count": count, "tokenizer": tokenizer.hash}, str(count), as_json=args.json)
     elif args.best:
         _write_best(tokenizer, text, args.best, policy, as_json=args.json)
     elif args.offsets:
