@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from service.schemas.fields import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Part
 from service.schemas.requests import Example, RequestBody
 
 MAX_TOKENIZERS = 8
@@ -57,10 +57,8 @@ class CompareRequest(RequestBody):
         return len(self.tokenizers or [None])
 
 
-class ComparedTokenizer(BaseModel):
+class ComparedTokenizer(Part):
     """One of the tokenizers, over all texts together."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     hash: str = Field(description="Equal hashes mean equal ids.")
@@ -73,10 +71,8 @@ class ComparedTokenizer(BaseModel):
     shared: list[float] = Field(description="By tokenizer: the share of this one's entries that the other has too.")
 
 
-class ComparedCost(BaseModel):
+class ComparedCost(Part):
     """What a text costs with one tokenizer."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tokens: int
     per_byte: float = Field(description="Tokens a byte.")
@@ -89,10 +85,8 @@ class ComparedCost(BaseModel):
     attention: float | None = Field(description="Work of attention over it, times that of the first tokenizer.")
 
 
-class ComparedText(BaseModel):
+class ComparedText(Part):
     """The size of the texts of a name, and what they cost."""
-
-    model_config = ConfigDict(extra="forbid")
 
     bytes: int
     characters: int
@@ -102,10 +96,8 @@ class ComparedText(BaseModel):
     )
 
 
-class CompareAnswer(BaseModel):
+class CompareAnswer(Part):
     """Tokenizers, and what each text costs with them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     context: int
     tokenizers: list[ComparedTokenizer]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from service.schemas.fields import RequestPart
 from service.schemas.requests import Example, RequestBody
 from service.schemas.training import NEXT, OWNER, AnyJobSummary, Count
 from service.schemas.training import CorpusRequest as Corpus
@@ -32,10 +33,8 @@ def _place_or_token(eos: object) -> object:
     raise PydanticCustomError("unknown_place", "this must be after, before, none, or a special token or its id")
 
 
-class EncodingSettings(BaseModel):
+class EncodingSettings(RequestPart):
     """The settings of `encode-corpus`."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     format: Annotated[LayoutName, BeforeValidator(_known)] = Field("megatron", description="The trainer's format.")
     eos: Annotated[Literal["after", "before", "none"] | str | Count | None, BeforeValidator(_place_or_token)] = Field(

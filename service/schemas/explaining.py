@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.schemas.answers import Answer
+from service.schemas.fields import Part
 from service.schemas.requests import Example, Request
 from tokenizer_core import MAX_EXPLAINED
 
@@ -26,12 +27,6 @@ class ExplainRequest(Request):
     def heavy(self) -> bool:
         """Tell that it leaves the event loop: it is slow, and makes its tables the first time."""
         return True
-
-
-class Part(BaseModel):
-    """A part of a description, which holds nothing else."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class ExplainedToken(Part):

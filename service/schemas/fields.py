@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar, Union
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -22,6 +22,18 @@ MAX_POSITION = 1 << 31
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 Position = Annotated[int, Field(ge=0, le=MAX_POSITION)]
 Span = Annotated[list[Position], Field(min_length=2, max_length=2)]
+
+
+class Part(BaseModel):
+    """A part of an answer, which holds nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RequestPart(BaseModel):
+    """A part of a request: it is read strictly, and holds nothing unknown."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
 def drop_default(schema: dict[str, Any]) -> None:

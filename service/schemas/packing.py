@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Object, SpecialTokens, list_of
+from service.schemas.fields import Object, Part, SpecialTokens, list_of
 from service.schemas.requests import Example, Request
 from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 
@@ -51,10 +51,8 @@ class PackRequest(Request):
         return True
 
 
-class Pack(BaseModel):
+class Pack(Part):
     """A pack, whose lists a trainer takes as they are."""
-
-    model_config = ConfigDict(extra="forbid")
 
     input_ids: list[int]
     labels: list[int] = Field(description="The id to learn or -100, without a shift; never the first of an example.")

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Id, Object, list_of
+from service.schemas.fields import Id, Object, RequestPart, list_of
 from service.schemas.requests import Example, Request
 from tokenizer_core import ParsedChat
 
 
-class Output(BaseModel):
+class Output(RequestPart):
     """One output of a model: its ids, with those of special tokens, or its text."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     ids: list_of(Id) | None = None  # type: ignore[valid-type]
     text: str | None = None

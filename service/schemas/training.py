@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from service.schemas.fields import RequestPart
 from service.schemas.requests import Example, RequestBody
 from tokenizer_core import CorpusFormat, Normalizing, OnError, Rewriting, Setting, training_settings
 
@@ -18,10 +19,8 @@ OWNER: Any = Field(description="The name of the key that submitted it; `local` w
 NEXT: Any = Field(description="Send it as `before` for the jobs after these; null on the last page.")
 
 
-class CorpusRequest(BaseModel):
+class CorpusRequest(RequestPart):
     """The corpus: one of `texts`, `files` and `urls`."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     texts: list[str] | None = Field(None, description="The documents themselves.")
     files: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
@@ -98,7 +97,7 @@ if TYPE_CHECKING:
 else:
     TrainingSettings = create_model(
         "TrainingSettings",
-        __config__=ConfigDict(strict=True, frozen=True, extra="forbid"),
+        __base__=RequestPart,
         __doc__="The settings of `train`.",
         **{name: _field(training_settings()[name]) for name in _ORDER},
     )

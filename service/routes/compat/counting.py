@@ -43,4 +43,4 @@ def counted(
     uncountable = Uncountable(skip=(body.uncountable or state.settings.uncountable) == "skip")
     tokens = len(read(body, uncountable).encode(state, loaded, body.model, **ways).ids)
     skipped = b',"skipped":' + orjson.dumps(uncountable.skipped) if uncountable.skips else b""
-    return prompts.written(loaded, state.engines.headers(body.model, loaded), tokens, head % tokens, skipped, b"}")
+    return prompts.written(state, loaded, body.model, tokens, head % tokens, skipped, b"}")

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer, Blocks, TokenStrings
 from service.registry.served import ServedTokenizer
-from service.request_log import Trace
 from service.routes.texts import Ids
+from service.state import ServerState
 from tokenizer_core import TokdError
 
 
@@ -70,11 +70,13 @@ def refuse_fields(body: BaseModel, names: Sequence[str]) -> None:
             raise ServiceError("invalid_option", f"{name} changes the ids and is not taken here; leave it out", name)
 
 
-def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
+def written(
+    state: ServerState, loaded: ServedTokenizer, model: str | None, tokens: int, *parts: bytes | Ids | TokenStrings
+) -> Answer:
     """Return an answer that is written in parts, each of them bytes or what becomes a list.
 
     Args:
-        headers: those of ``Engines.headers``.
+        model: what the request names.
     """
     blocks = Blocks()
     for part in parts:
@@ -82,4 +84,4 @@ def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes 
             blocks.add(part)
         else:
             blocks.add_json(part)
-    return Answer(blocks.finish(), tokens, loaded.hash, headers=headers)
+    return Answer(blocks.finish(), tokens, loaded.hash, headers=state.engines.headers(model, loaded))

@@ -14,9 +14,8 @@ from service.routes.compat import generation, vllm
 from service.routes.compat.body_objects import object_of, text_of
 from service.routes.compat.conversation import Variables
 from service.routes.compat.generation import Prompt
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
+from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.plain_render import PlainRender
-from service.routes.json_route import post
 from service.schemas.fields import LEFT_TO_RIGHT, Object, list_of, narrow
 from service.schemas.requests import CHAT_LISTS, Example
 from service.state import ServerState
@@ -128,11 +127,4 @@ def _documents(documents: Sequence[Object] | None) -> Sequence[Object] | None:
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
-    plain = PlainRender(state, model)
-    post(
-        *(app, state, PATH, vllm_render_chat, model, GenerateRequest),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        plain=plain,
-        negotiate=generation.named_by_header(state, model, vllm_render_chat, plain),
-    )
+    generation.declare(app, state, PATH, vllm_render_chat, model, plain=PlainRender(state, model))

@@ -10,10 +10,9 @@ from pydantic import Field, RootModel
 from service.errors import ServiceError, from_core
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
-from service.routes.compat import generation, prompts, vllm
+from service.routes.compat import generation, prompts
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
-from service.routes.json_route import post
 from service.routes.texts import refuse_large_frames
 from service.schemas.fields import LEFT_TO_RIGHT, Id, either, list_of, narrow
 from service.schemas.requests import INLINE_ITEMS, Example
@@ -108,9 +107,4 @@ def mount(app: FastAPI, state: ServerState) -> None:
     max_ids, max_items = state.settings.max_ids, state.settings.max_items
     prompt = either(str, list_of(str, max_items), list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
     model = narrow(VllmRenderCompletionRequest, prompt=prompt)
-    post(
-        *(app, state, PATH, vllm_render_completions, model, GenerateRequests),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_completions),
-    )
+    generation.declare(app, state, PATH, vllm_render_completions, model, GenerateRequests)

@@ -9,11 +9,10 @@ from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import anthropic, generation, vllm
+from service.routes.compat import anthropic, generation
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields
-from service.routes.json_route import post
+from service.routes.compat.generation_models import GenerationFields
 from service.schemas.fields import Object, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
@@ -25,7 +24,6 @@ _LEAST_BUDGET = 1024
 class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
     """A request for a message. Fields that are not named here are ignored."""
 
-    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_tokens: int = Field(ge=0, description="The most tokens of the answer.")
     stop_sequences: list[str] | None = Field(None, description="The engine's `stop`.")
 
@@ -84,9 +82,4 @@ def _budget(body: VllmRenderMessagesRequest) -> int:
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderMessagesRequest, messages=list_of(Object, state.settings.max_items))
-    post(
-        *(app, state, PATH, vllm_render_messages, model, GenerateRequest),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_messages),
-    )
+    generation.declare(app, state, PATH, vllm_render_messages, model)

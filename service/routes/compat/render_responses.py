@@ -10,11 +10,10 @@ from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import generation, openai, vllm
+from service.routes.compat import generation, openai
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
+from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
-from service.routes.json_route import post
 from service.schemas.fields import Object, either, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
@@ -25,7 +24,6 @@ PATH = "/v1/responses/render"
 class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
     """A request for a response. Fields that are not named here are ignored."""
 
-    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_output_tokens: int | None = Field(None, ge=0)
     top_logprobs: Integer | None = None
     include: list[str] | None = Field(None, description="`message.output_text.logprobs` asks for `top_logprobs`.")
@@ -86,9 +84,4 @@ def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, r
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     model = narrow(VllmRenderResponseRequest, input=either(str, list_of(Object, state.settings.max_items), None))
-    post(
-        *(app, state, PATH, vllm_render_responses, model, GenerateRequest),
-        dialect=dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_responses),
-    )
+    generation.declare(app, state, PATH, vllm_render_responses, model, dialect=dialect)

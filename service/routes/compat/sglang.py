@@ -13,7 +13,6 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
-from service.request_log import Trace
 from service.routes.compat import prompts, vllm
 from service.routes.compat.conversation import Variables
 from service.routes.compat.dialects import error_info
@@ -138,17 +137,18 @@ def find(registry: Registry, model: str) -> ServedTokenizer:
 
 
 def tokenize_prompts(
-    loaded: ServedTokenizer, headers: Trace, texts: str | list[str], *, add_special_tokens: bool
+    state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, given: str | list[str]
 ) -> Answer:
     """Answer one prompt, or many with a list for each."""
-    many = isinstance(texts, list)
+    many, framed = isinstance(given, list), body.add_special_tokens is not False
+    texts = given if isinstance(given, list) else [given]
+    if framed and many:
+        refuse_large_frames(loaded, texts, state.settings.max_ids, "prompt")
     rows = [
-        prompts.encode(
-            loaded, text, add_special_tokens=add_special_tokens, path=f"prompt[{index}]" if many else "prompt"
-        )
-        for index, text in enumerate(texts if isinstance(texts, list) else [texts])
+        prompts.encode(loaded, text, add_special_tokens=framed, path=f"prompt[{index}]" if many else "prompt")
+        for index, text in enumerate(texts)
     ]
-    return _answer(loaded, headers, rows, many=many)
+    return _answer(state, loaded, body, rows, many=many)
 
 
 def tokenize_chat(
@@ -160,18 +160,19 @@ def tokenize_chat(
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
     ids = vllm.encode_chat(state, loaded, body, messages, variables, form="render").ids
     row = vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids
-    return _answer(loaded, state.engines.headers(body.model, loaded), [row], many=False)
+    return _answer(state, loaded, body, [row], many=False)
 
 
-def _answer(loaded: ServedTokenizer, headers: Trace, rows: list[Ids], *, many: bool) -> Answer:
+def _answer(
+    state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, rows: list[Ids], *, many: bool
+) -> Answer:
     parts: list[Any] = [b'{"tokens":', b"[" if many else b""]
     for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
     counts = list(map(len, rows))
     tail = (orjson.dumps(counts if many else counts[0]), loaded.max_model_len)
-    return prompts.written(
-        loaded, headers, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
-    )
+    parts += [b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail]
+    return prompts.written(state, loaded, body.model, sum(counts), *parts)
 
 
 def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDetokenizeRequest) -> Answer:
@@ -192,8 +193,9 @@ def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDe
         )
         for index, row in enumerate(rows)
     ]
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
+    return prompts.written(
+        state, loaded, body.model, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}"
+    )
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
@@ -220,10 +222,7 @@ def sglang_tokenize(state: ServerState, body: SglangTokenizeRequest) -> Answer:
     if body.messages is not None and body.prompt is None:
         return tokenize_chat(state, loaded, body, body.messages)
     if body.prompt is not None and body.messages is None:
-        headers, framed = state.engines.headers(body.model, loaded), body.add_special_tokens is not False
-        if framed and isinstance(body.prompt, list):
-            refuse_large_frames(loaded, body.prompt, state.settings.max_ids, "prompt")
-        return tokenize_prompts(loaded, headers, body.prompt, add_special_tokens=framed)
+        return tokenize_prompts(state, loaded, body, body.prompt)
     code, field = ("missing_field", "prompt") if body.prompt is None else ("invalid_option", "messages")
     raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)
 

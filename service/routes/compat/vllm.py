@@ -231,8 +231,7 @@ def _chat_ids(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeReq
 def _answer(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), state.engines.length(body.model, loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, len(ids), head, ids, b',"token_strs":', strings, b"}")
+    return prompts.written(state, loaded, body.model, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
@@ -268,5 +267,4 @@ def detokenize(state: ServerState, body: VllmDetokenizeRequest) -> Answer:
     """Turn ids into text, as vLLM's `/detokenize`."""
     loaded = state.registry.of_model(body.model)
     text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")
+    return prompts.written(state, loaded, body.model, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")

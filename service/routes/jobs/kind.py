@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -136,18 +136,12 @@ def common_fields(job: JobStatus) -> dict[str, Any]:
         "state": job.state,
         "phase": job.phase,
         "progress": progress
-        and {
-            "done": progress.done,
-            "total": progress.total,
-            "unit": progress.unit,
-            "rate": progress.rate,
-            "seconds_left": progress.seconds_left,
-        },
+        and {name: getattr(progress, name) for name in ("done", "total", "unit", "rate", "seconds_left")},
         "created_at": _time(job.created_at),
         "started_at": _time(job.started_at),
         "finished_at": _time(job.finished_at),
         "attempts": job.attempts,
-        "error": error and {"code": error.code, "message": error.message, "path": error.path},
+        "error": error and asdict(error),
     }
 
 
