@@ -67,7 +67,6 @@ from service.routes.jobs.documented import request_schemas
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
 from service.schemas.encode_jobs import EncodeJobRequest
-from service.schemas.limited import under_limits
 from service.schemas.training import TrainJobRequest
 from service.settings import Settings
 from service.state import CurrentState, ServerState
@@ -143,7 +142,6 @@ def create_app(settings: Settings | None = None) -> App:
             jobs=open_jobs(settings),
             limits=limits,
             metrics=metrics,
-            requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
             guard=guard,
             access_log=access_log,
             pipeline=Pipeline(settings, limits, guard, metrics, access_log),

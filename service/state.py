@@ -10,7 +10,6 @@ from service.auth import Guard
 from service.pipeline import Pipeline
 from service.registry.engines import Engines
 from service.registry.registry import Registry
-from service.schemas.limited import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
@@ -63,7 +62,6 @@ class ServerState:
     jobs: JobStore | None
     limits: Limits
     metrics: Metrics
-    requests: Requests
     guard: Guard
     access_log: AccessLog | None
     pipeline: Pipeline

@@ -27,7 +27,7 @@ ID_BYTES = 4
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainIds(state.current.registry, state.settings)
-    post(app, state, "/decode", decode, state.requests.to_decode, DecodeAnswer, plain=plain)
+    post(app, state, "/decode", decode, DecodeRequest, DecodeAnswer, plain=plain)
 
 
 def decode(state: ServerState, request: DecodeRequest) -> Answer:

@@ -34,6 +34,7 @@ from service.http.wire import COPIED_BYTES
 from service.pipeline import Gate, ask_kernel
 from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
+from service.schemas.fields import under_limits
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import ServerState
 from tokenizer_core import InternalError, StepsSpent, steps_bounded
@@ -358,6 +359,7 @@ def post(
         negotiate: finds what handles a request whose body or answer is not JSON.
         other_bodies: documents, by media type, the bodies that are not JSON.
     """
+    model = under_limits(model, state.settings)
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
         for name, example in model.EXAMPLES.items()

@@ -36,7 +36,7 @@ from tokenizer_core import EncodedPair, Offsets, Unit, length_in, overlapping
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainTexts("offsets", state.current.registry, state.settings, state.limits.threads)
-    post(app, state, "/offsets", offsets, state.requests.to_offsets, OffsetsAnswer, plain=plain)
+    post(app, state, "/offsets", offsets, OffsetsRequest, OffsetsAnswer, plain=plain)
 
 
 def offsets(state: ServerState, body: OffsetsRequest) -> Answer:

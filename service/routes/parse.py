@@ -36,7 +36,7 @@ _ID_BYTES = 64
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    post(app, state, "/parse", parse, state.requests.to_parse, ParseAnswer)
+    post(app, state, "/parse", parse, ParseRequest, ParseAnswer)
 
 
 def parse(state: ServerState, body: ParseRequest) -> Answer:

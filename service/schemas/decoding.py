@@ -6,14 +6,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from service.schemas.fields import LEFT_TO_RIGHT, Id
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
 from service.schemas.requests import INLINE_ITEMS, Example, Request
 
 
 class DecodeRequest(Request):
     """Ids to turn back into text."""
 
-    ids: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or a list of lists.")
+    ids: Annotated[MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
+        description="One list of ids, or a list of lists."
+    )
     skip_special_tokens: bool = Field(False, description="Leave the special tokens out.")
     pending: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2})*$")] | None = Field(
         None,

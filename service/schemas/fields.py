@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar, Union
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 M = TypeVar("M", bound=BaseModel)
 
+Item = TypeVar("Item")
+
 LEFT_TO_RIGHT = Field(union_mode="left_to_right")
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The bound of a list, by the name of the setting."""
+
+    setting: Literal["max_items", "max_ids"]
+
+
+List = Annotated[list[Item], Field(fail_fast=True)]
+"""A list whose check stops at its first bad item; those below have a bound, too."""
+
+MostItems = Annotated[list[Item], Field(fail_fast=True), Most("max_items")]
+MostIds = Annotated[list[Item], Field(fail_fast=True), Most("max_ids")]
 
 SpecialTokens = Literal["reject", "text", "parse"]
 
@@ -41,17 +59,24 @@ def drop_default(schema: dict[str, Any]) -> None:
     del schema["default"]
 
 
-def list_of(item: Any, most: int | None = None) -> Any:
-    """Return the type of a list that stops at its first bad item."""
-    return Annotated[list[item], Field(max_length=most, fail_fast=True)]
-
-
-def either(*types: Any) -> Any:
-    """Return the type of a value that is the first of ``types`` that it can be."""
-    return Annotated[Union[types], LEFT_TO_RIGHT]  # noqa: UP007 - of a tuple, which | does not take
-
-
-def narrow(model: type[M], **types: Any) -> type[M]:
-    """Return a model some of whose fields have narrower types."""
-    fields: dict[str, Any] = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
+def under_limits(model: type[M], settings: object) -> type[M]:
+    """Return a request model whose lists are bounded by a server's settings, so that its OpenAPI names these."""
+    types, fields = get_type_hints(model, include_extras=True), dict[str, Any]()
+    for name, field in model.model_fields.items():
+        bounded = _bounded(types[name], settings)
+        if bounded != types[name]:
+            fields[name] = bounded, field
+    if not fields:
+        return model
     return create_model(model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields)
+
+
+def _bounded(type_: Any, settings: object) -> Any:
+    """Return a type in which each ``Most`` is the number that its setting has."""
+    origin, inner = get_origin(type_), get_args(type_)
+    if origin is Annotated:
+        notes = (Field(max_length=getattr(settings, it.setting)) if isinstance(it, Most) else it for it in inner[1:])
+        return Annotated[_bounded(inner[0], settings), *notes]
+    if origin in (Union, UnionType):
+        return Union[tuple(_bounded(each, settings) for each in inner)]  # noqa: UP007 - of a tuple
+    return list[_bounded(inner[0], settings)] if origin is list else type_  # type: ignore[misc]

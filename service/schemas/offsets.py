@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from service.schemas.fields import LEFT_TO_RIGHT, Span
+from service.schemas.fields import LEFT_TO_RIGHT, MostIds, MostItems, Span
 from service.schemas.requests import Example, TextOrChatRequest
 from tokenizer_core import Unit
 
@@ -22,7 +22,7 @@ class OffsetsRequest(TextOrChatRequest):
         description="Leave white space at both ends of a token out of its span.",
     )
     tokens: bool = Field(False, description="Also return the text of every token.")
-    target_spans: Annotated[list[Span] | list[list[Span]] | None, LEFT_TO_RIGHT] = Field(
+    target_spans: Annotated[MostIds[Span] | MostItems[MostIds[Span]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="Half-open spans in `unit`, one list a text or chat: `mask` is 1 for tokens that overlap one of "
         "them.",

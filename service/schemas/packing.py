@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Object, Part, SpecialTokens, list_of
+from service.schemas.fields import MostItems, Object, Part, SpecialTokens
 from service.schemas.requests import Example, Request
 from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 
@@ -15,7 +15,7 @@ from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 class PackRequest(Request):
     """Examples that are put together into packs."""
 
-    examples: list_of(Object) = Field(  # type: ignore[valid-type]
+    examples: MostItems[Object] = Field(
         description="Each with `messages` (and `tools`, `documents`, `chat_template_kwargs`), with `prompt` and "
         "`completion` (texts or messages), with `text`, or with `input_ids` (and `labels`)."
     )

@@ -11,7 +11,17 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.block_hashes import BLOCK_HASHES
-from service.schemas.fields import LEFT_TO_RIGHT, MAX_POSITION, MAX_SEED, Id, Object, SpecialTokens, drop_default
+from service.schemas.fields import (
+    LEFT_TO_RIGHT,
+    MAX_POSITION,
+    MAX_SEED,
+    Id,
+    MostIds,
+    MostItems,
+    Object,
+    SpecialTokens,
+    drop_default,
+)
 from service.schemas.parts import PARTS, PLAIN, PartName
 from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation
@@ -102,18 +112,18 @@ class Request(RequestBody):
 class TextRequest(Request):
     """A body with text to encode, or with chats in its place."""
 
-    text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
+    text: Annotated[str | MostItems[str], LEFT_TO_RIGHT] = Field(
         _NOT_SENT,
         json_schema_extra=drop_default,
         description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
     )
-    text_pair: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+    text_pair: Annotated[str | MostItems[str] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="The second text of a pair, as rerankers and cross-encoders take it: one for one `text`, a list "
         "for a list. Both stand in one row, in the tokenizer's frame for pairs. `/encode` also takes a list beside one "
         "`text`, such as a query, which stands in each row.",
     )
-    messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
+    messages: Annotated[MostItems[Object] | MostItems[MostItems[Object]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
         "`parse` is taken only if this server's settings allow it, and `add_special_tokens` is false: the template "
@@ -195,7 +205,7 @@ class ChatOptions(RequestBody):
 class RenderRequest(ChatOptions, Request):
     """A chat to render."""
 
-    messages: Annotated[list[Object] | list[list[Object]], LEFT_TO_RIGHT] = Field(
+    messages: Annotated[MostItems[Object] | MostItems[MostItems[Object]], LEFT_TO_RIGHT] = Field(
         description="One chat, or a list of chats: then every field of the answer is a list with one entry a chat."
     )
 
@@ -226,12 +236,12 @@ class TextOrChatRequest(ChatOptions, TextRequest):
 class EncodeRequest(TextOrChatRequest):
     """Text to encode, and what the answer is to hold."""
 
-    words: Annotated[list[str] | list[list[str]] | None, LEFT_TO_RIGHT] = Field(
+    words: Annotated[MostIds[str] | MostItems[MostIds[str]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: a text that is split into words, or a list of such texts. Each word is "
         "encoded as a text of its own, as transformers does with `is_split_into_words`.",
     )
-    word_labels: Annotated[list[int] | list[list[int]] | None, LEFT_TO_RIGHT] = Field(
+    word_labels: Annotated[MostIds[int] | MostItems[MostIds[int]] | None, LEFT_TO_RIGHT] = Field(
         None, description="A label for each of `words`: the part `labels` has it on the first id of the word."
     )
     truncation: Truncation | None = Field(
@@ -288,7 +298,7 @@ class EncodeRequest(TextOrChatRequest):
     )
     block_hashes: Object | None = BLOCK_HASHES
     since: Since | None = SINCE
-    prefix_ids: list[Id] | None = Field(
+    prefix_ids: MostIds[Id] | None = Field(
         None, description="Ids of an engine that one chat begins with, exactly as they are."
     )
     new_from: int | None = Field(None, description="The first message that `prefix_ids` do not stand for.")

@@ -27,7 +27,7 @@ from service.routes.compat.conversation import Conversation, Turn, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
-from service.schemas.fields import LEFT_TO_RIGHT, Object, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, MostItems, Object
 from service.schemas.requests import Example, RequestBody
 from service.state import ServerState
 
@@ -45,7 +45,7 @@ class AnthropicRequest(RequestBody):
     """What a message would be answered from. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    messages: list[Object] = Field(
+    messages: MostItems[Object] = Field(
         description="Turns with texts or blocks: text, thinking, tool_use, tool_result. Others are refused or skipped."
     )
     system: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
@@ -245,7 +245,13 @@ def _unbilled(texts: list[Text]) -> list[Text]:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(AnthropicCountRequest, messages=list_of(Object, state.settings.max_items))
-    responses = error_responses(model=AnthropicError)
-    path = "/v1/messages/count_tokens"
-    post(app, state, path, anthropic_count_tokens, model, AnthropicCountAnswer, dialect=dialect, responses=responses)
+    said: Any = {"dialect": dialect, "responses": error_responses(model=AnthropicError)}
+    post(
+        app,
+        state,
+        "/v1/messages/count_tokens",
+        anthropic_count_tokens,
+        AnthropicCountRequest,
+        AnthropicCountAnswer,
+        **said,
+    )

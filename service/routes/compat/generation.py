@@ -27,6 +27,7 @@ from service.routes.hashed_blocks import FIELD, hashes_of
 from service.routes.json_route import Handler, post
 from service.routes.since import count_kept, new_of
 from service.routes.texts import Array, Ids
+from service.schemas.fields import under_limits
 from service.state import ServerState
 from tokenizer_core import EncodedChat
 
@@ -81,6 +82,7 @@ def declare(
     plain: FastAnswers | None = None,
 ) -> None:
     """Declare a route whose ``render`` also takes the id of its request."""
+    model = under_limits(model, state.settings)
     parse = parser(model)
 
     def negotiate(headers: Headers) -> Handler:

@@ -26,7 +26,7 @@ from service.routes.compat.conversation import Conversation, Turn, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
-from service.schemas.fields import LEFT_TO_RIGHT, Object, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, MostItems, Object
 from service.schemas.requests import Example, RequestBody
 from service.state import ServerState
 
@@ -45,7 +45,7 @@ class OpenaiRequest(RequestBody):
     """What a response would be made from. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    input: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
+    input: Annotated[str | MostItems[Object] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="A text, or items: messages, function calls and their outputs, reasoning. Others are refused "
         "or skipped.",
@@ -277,7 +277,5 @@ def _assistant(conversation: Conversation, place: str) -> Turn:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, state.settings.max_items), None))
-    responses = error_responses(model=OpenaiError)
-    path = "/v1/responses/input_tokens"
-    post(app, state, path, openai_input_tokens, model, OpenaiCountAnswer, dialect=dialect, responses=responses)
+    said: Any = {"dialect": dialect, "responses": error_responses(model=OpenaiError)}
+    post(app, state, "/v1/responses/input_tokens", openai_input_tokens, OpenaiCountRequest, OpenaiCountAnswer, **said)

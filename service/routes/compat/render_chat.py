@@ -16,7 +16,7 @@ from service.routes.compat.conversation import Variables
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.plain_render import PlainRender
-from service.schemas.fields import LEFT_TO_RIGHT, Object, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, MostItems, Object, under_limits
 from service.schemas.requests import CHAT_LISTS, Example
 from service.state import ServerState
 
@@ -31,7 +31,7 @@ class VllmRenderChatRequest(GenerationFields):
 
     LISTS = CHAT_LISTS
 
-    messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
+    messages: MostItems[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
     tool_choice: Annotated[Choice | Object | None, LEFT_TO_RIGHT] = Field(
         None, description="Checked; templates do not get it."
@@ -126,5 +126,5 @@ def _documents(documents: Sequence[Object] | None) -> Sequence[Object] | None:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
+    model = under_limits(VllmRenderChatRequest, state.settings)
     generation.declare(app, state, PATH, vllm_render_chat, model, plain=PlainRender(state, model))

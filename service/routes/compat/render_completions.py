@@ -14,7 +14,7 @@ from service.routes.compat import generation, prompts
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.texts import refuse_large_frames
-from service.schemas.fields import LEFT_TO_RIGHT, Id, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
 from service.schemas.requests import INLINE_ITEMS, Example
 from service.state import ServerState
 from tokenizer_core import TokdError
@@ -27,7 +27,7 @@ _MAX_TOKENS = 16
 class VllmRenderCompletionRequest(GenerationFields):
     """A request for completions. Fields that are not named here are ignored."""
 
-    prompt: Annotated[str | list[str] | list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(
+    prompt: Annotated[str | MostItems[str] | MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
         description="A text, ids, or a list of either. Literals of special tokens in texts become tokens."
     )
     add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
@@ -104,7 +104,4 @@ def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: s
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    max_ids, max_items = state.settings.max_ids, state.settings.max_items
-    prompt = either(str, list_of(str, max_items), list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
-    model = narrow(VllmRenderCompletionRequest, prompt=prompt)
-    generation.declare(app, state, PATH, vllm_render_completions, model, GenerateRequests)
+    generation.declare(app, state, PATH, vllm_render_completions, VllmRenderCompletionRequest, GenerateRequests)

@@ -13,7 +13,6 @@ from service.routes.compat import anthropic, generation
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation_models import GenerationFields
-from service.schemas.fields import Object, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -81,5 +80,4 @@ def _budget(body: VllmRenderMessagesRequest) -> int:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderMessagesRequest, messages=list_of(Object, state.settings.max_items))
-    generation.declare(app, state, PATH, vllm_render_messages, model)
+    generation.declare(app, state, PATH, vllm_render_messages, VllmRenderMessagesRequest)

@@ -14,7 +14,7 @@ from service.routes.compat import generation, openai
 from service.routes.compat.body_objects import Uncountable, object_of
 from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
-from service.schemas.fields import Object, either, list_of, narrow
+from service.schemas.fields import Object
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -83,5 +83,4 @@ def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, r
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderResponseRequest, input=either(str, list_of(Object, state.settings.max_items), None))
-    generation.declare(app, state, PATH, vllm_render_responses, model, dialect=dialect)
+    generation.declare(app, state, PATH, vllm_render_responses, VllmRenderResponseRequest, dialect=dialect)

@@ -18,7 +18,7 @@ from service.routes.compat.conversation import Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
-from service.schemas.fields import LEFT_TO_RIGHT, Id, Object, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems, Object
 from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
 from service.state import ServerState
 
@@ -34,10 +34,10 @@ class SglangTokenizeRequest(RequestBody):
     LISTS = CHAT_LISTS
 
     model: str = _MODEL
-    prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+    prompt: Annotated[str | MostItems[str] | None, LEFT_TO_RIGHT] = Field(
         None, description="One text or a list. Literals of special tokens in it become tokens."
     )
-    messages: list[Object] | None = Field(
+    messages: MostItems[Object] | None = Field(
         None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
     )
     tools: list[Object] | None = Field(None, description="Functions for the template.")
@@ -92,7 +92,9 @@ class SglangDetokenizeRequest(RequestBody):
     """Ids to decode. Fields that are not named here are ignored."""
 
     model: str = _MODEL
-    tokens: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or many.")
+    tokens: Annotated[MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
+        description="One list of ids, or many."
+    )
     skip_special_tokens: bool = Field(True, description="Leave the special tokens out.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -200,18 +202,9 @@ def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDe
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    max_ids, max_items = state.settings.max_ids, state.settings.max_items
-    to_tokenize = narrow(
-        SglangTokenizeRequest,
-        prompt=either(str, list_of(str, max_items), None),
-        messages=list_of(Object, max_items) | None,
-    )
-    to_detokenize = narrow(
-        SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
-    )
     said: Any = {"dialect": dialect, "responses": RESPONSES}
-    post(app, state, "/v1/tokenize", sglang_tokenize, to_tokenize, SglangTokenizeAnswer, **said)
-    post(app, state, "/v1/detokenize", sglang_detokenize, to_detokenize, SglangDetokenizeAnswer, **said)
+    post(app, state, "/v1/tokenize", sglang_tokenize, SglangTokenizeRequest, SglangTokenizeAnswer, **said)
+    post(app, state, "/v1/detokenize", sglang_detokenize, SglangDetokenizeRequest, SglangDetokenizeAnswer, **said)
 
 
 def sglang_tokenize(state: ServerState, body: SglangTokenizeRequest) -> Answer:

@@ -22,7 +22,7 @@ from service.routes.compat.conversation import FIELD, Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
-from service.schemas.fields import Id, Object, list_of, narrow
+from service.schemas.fields import Id, MostIds, MostItems, Object
 from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
 from service.state import ServerState
 from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain
@@ -40,7 +40,7 @@ class VllmTokenizeRequest(RequestBody):
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
-    messages: list[Object] | None = Field(
+    messages: MostItems[Object] | None = Field(
         None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
     )
     add_special_tokens: bool | None = Field(
@@ -53,7 +53,7 @@ class VllmTokenizeRequest(RequestBody):
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
     tools: list[Object] | None = Field(None, description="Tools for the template.")
     return_token_strs: bool | None = Field(False, description="Also return every token as the vocabulary writes it.")
-    required_prefix_token_ids: list[Id] | None = Field(
+    required_prefix_token_ids: MostIds[Id] | None = Field(
         None, description="Ids that the chat begins with in place of its own up to the assistant's last turn."
     )
     prefix_ids: Any = Field(None, description="Refused.")
@@ -93,7 +93,7 @@ class VllmDetokenizeRequest(RequestBody):
     """Ids to decode. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    tokens: list[Id] = Field(description="The ids; special tokens are kept in the text.")
+    tokens: MostIds[Id] = Field(description="The ids; special tokens are kept in the text.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "ids": Example("ids that every tokenizer has", {"tokens": [40, 41, 42]}),
@@ -236,16 +236,10 @@ def _answer(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeReque
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    to_tokenize = narrow(
-        VllmTokenizeRequest,
-        messages=list_of(Object, state.settings.max_items) | None,
-        required_prefix_token_ids=list_of(Id, state.settings.max_ids) | None,
-    )
-    to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
     said: Any = {"dialect": dialect, "responses": RESPONSES}
     plain = PlainTokenize(state.current.registry, state.settings, state.engines)
-    post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, plain=plain, **said)
-    post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
+    post(app, state, "/tokenize", tokenize, VllmTokenizeRequest, VllmTokenizeAnswer, plain=plain, **said)
+    post(app, state, "/detokenize", detokenize, VllmDetokenizeRequest, VllmDetokenizeAnswer, **said)
 
 
 def tokenize(state: ServerState, body: VllmTokenizeRequest) -> Answer:
