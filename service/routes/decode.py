@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 from fastapi import FastAPI
+from pydantic import Field
 
 from service.errors import ServiceError, from_core
 from service.http.fast_path import PlainIds
@@ -17,9 +18,37 @@ from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
-from service.schemas.decoding import DecodeRequest
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
+from service.schemas.requests import INLINE_ITEMS, Example, Request
 from service.state import ServerState
 from tokenizer_core import TokdError
+
+
+class DecodeRequest(Request):
+    """Ids to turn back into text."""
+
+    ids: Annotated[MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
+        description="One list of ids, or a list of lists."
+    )
+    skip_special_tokens: bool = Field(False, description="Leave the special tokens out.")
+    pending: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{2})*$")] | None = Field(
+        None,
+        description="Decodes a stream without state on the server: send an empty string with the first ids, with all "
+        "further ones the `pending` of the answer before. It holds, in hexadecimal, the one to three bytes of a "
+        "character that is not complete; of a tokenizer whose decoder works on tokens, all ids so far.",
+    )
+    final: bool = Field(False, description="With `pending`: these are the last ids; half a character becomes U+FFFD.")
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one list": Example("ids that every tokenizer has", {"ids": [40, 41, 42]}),
+        "a stream": Example("the first ids of a stream", {"ids": [40, 41], "pending": ""}),
+        "no id": Example("the place of what is not an id", {"ids": [40, "41"]}, status=422),
+    }
+
+    def heavy(self) -> bool:
+        """Tell whether there are many lists."""
+        return len(self.ids) > INLINE_ITEMS and type(self.ids[0]) is list
+
 
 ID_BYTES = 4
 
