@@ -27,7 +27,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "-t", "--tokenizer", metavar="ARTIFACT", help="of token files: the artifact that encodes a sample again"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, with the evidence of every point")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

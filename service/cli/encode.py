@@ -55,7 +55,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         default="auto",
         help="print the tokens in colours below the ids or in the table (default: on a terminal without NO_COLOR)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

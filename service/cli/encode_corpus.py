@@ -60,7 +60,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_documents(parser)
     _add_files(parser)
     _add_run(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_documents(parser: Parser) -> None:

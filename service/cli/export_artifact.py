@@ -32,7 +32,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "--response-template", action="store_true", help="write a derived response template into tokenizer_config.json"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -63,7 +63,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         )
     parser.add_argument("--chat-template", metavar="FILE", help="a file with the Jinja source of the chat template")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

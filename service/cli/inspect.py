@@ -32,7 +32,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory, or one with token files")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -31,7 +31,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "variables.",
     )
     add_flags(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -74,7 +74,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     train_report.add_flags(parser)
     train_characters.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

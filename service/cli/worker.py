@@ -23,7 +23,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "does: of them jobs_url, tokenizers and those of jobs concern it.",
     )
     add_flags(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
