@@ -129,10 +129,10 @@ def create_app(settings: Settings | None = None) -> App:
     metrics = Metrics(
         registry.loaded, current.tokenizers, current.trained, hot_reload.segments, by_key=settings.metrics_by_key
     )
-    metrics.note_engine_literals(engines.engine_literals)
-    limits = Limits(settings, metrics.note_wait)
+    metrics.engine_literals.set(engines.engine_literals)
+    limits = Limits(settings, metrics.queue_seconds.observe)
     guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)
-    access_log = AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None
+    access_log = AccessLog(sys.stdout.buffer, metrics.dropped.inc) if settings.access_log else None
     return App(
         ServerState(
             current=current,

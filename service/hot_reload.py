@@ -191,7 +191,7 @@ class HotReload:
                 _log.error("SIGHUP: the settings from before stay in force: %s", error)
                 return False
             self._current.state = replace(state, settings=settings, registry=registry, engines=engines)
-            state.metrics.note_engine_literals(engines.engine_literals)
+            state.metrics.engine_literals.set(engines.engine_literals)
             state.guard.reload_if_changed()
             left = [name for name, value in asdict(wanted).items() if value != asdict(settings)[name]]
             if left:
