@@ -68,6 +68,9 @@ class RequestBody(BaseModel):
     LISTS: ClassVar[tuple[str, ...]] = ()
     """Fields with lists of objects that stay JSON (``JsonList``), since the kernel alone reads them."""
 
+    CHATS: ClassVar[str] = ""
+    """The field with a chat or chats to render."""
+
     def heavy(self) -> bool:
         """Tell whether a small body asks for work that does not belong on the event loop."""
         return False
@@ -82,11 +85,11 @@ class RequestBody(BaseModel):
 
     def renders(self) -> bool:
         """Tell whether there are chats: their template is a program, which may take long."""
-        return False
+        return self.CHATS != "" and getattr(self, self.CHATS) is not None
 
     def renders_little(self) -> bool:
         """Tell whether the chats of a small body are few, and little is to be made of them."""
-        return True
+        return self.CHATS == "" or is_one(getattr(self, self.CHATS))
 
 
 _SUBJECT = ("text", "text_pair", "words", "messages", "ids")
@@ -111,6 +114,8 @@ class Request(RequestBody):
 
 class TextRequest(Request):
     """A body with text to encode, or with chats in its place."""
+
+    CHATS = "messages"
 
     text: Annotated[str | MostItems[str], LEFT_TO_RIGHT] = Field(
         _NOT_SENT,
@@ -164,10 +169,6 @@ class TextRequest(Request):
         """Return the reference."""
         return (self.tokenizer,)
 
-    def renders(self) -> bool:
-        """Tell whether there are chats in place of texts."""
-        return self.messages is not None
-
 
 def is_one(chats: Any) -> bool:
     """Tell whether there is one chat; an empty list is a chat without messages, which is refused."""
@@ -205,6 +206,8 @@ class ChatOptions(RequestBody):
 class RenderRequest(ChatOptions, Request):
     """A chat to render."""
 
+    CHATS = "messages"
+
     messages: Annotated[MostItems[Object] | MostItems[MostItems[Object]], LEFT_TO_RIGHT] = Field(
         description="One chat, or a list of chats: then every field of the answer is a list with one entry a chat."
     )
@@ -216,21 +219,9 @@ class RenderRequest(ChatOptions, Request):
         "no message": Example("a chat has at least one", {"messages": []}, status=422),
     }
 
-    def renders(self) -> bool:
-        """Tell that there are chats."""
-        return True
-
-    def renders_little(self) -> bool:
-        """Tell whether there is one chat."""
-        return is_one(self.messages)
-
 
 class TextOrChatRequest(ChatOptions, TextRequest):
     """A body with text or chats to encode."""
-
-    def renders_little(self) -> bool:
-        """Tell whether there is one chat."""
-        return is_one(self.messages)
 
 
 class EncodeRequest(TextOrChatRequest):

@@ -44,6 +44,8 @@ _TYPES = {
 class AnthropicRequest(RequestBody):
     """What a message would be answered from. Fields that are not named here are ignored."""
 
+    CHATS = "messages"
+
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     messages: MostItems[Object] = Field(
         description="Turns with texts or blocks: text, thinking, tool_use, tool_result. Others are refused or skipped."
@@ -59,10 +61,6 @@ class AnthropicRequest(RequestBody):
     thinking: Object | None = Field(None, description="If its `type` is `disabled`, the effort is `none`.")
     mcp_servers: Any = Field(None, description="Not countable: their tools are not known here.")
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
-
-    def renders(self) -> bool:
-        """Tell that there is a chat."""
-        return True
 
 
 class AnthropicCountRequest(AnthropicRequest):

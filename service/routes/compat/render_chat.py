@@ -29,7 +29,7 @@ Choice = Literal["none", "auto", "required"]
 class VllmRenderChatRequest(GenerationFields):
     """A request for a chat completion. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
     messages: MostItems[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
@@ -63,10 +63,6 @@ class VllmRenderChatRequest(GenerationFields):
             status=400,
         ),
     }
-
-    def renders(self) -> bool:
-        """Tell that there is a chat."""
-        return True
 
     def most_tokens(self) -> int | None:
         """Return the newer field, or the older."""

@@ -31,7 +31,7 @@ _MODEL = Field(DEFAULT_MODEL, description="A model of the settings, a name, hash
 class SglangTokenizeRequest(RequestBody):
     """Prompts to encode. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
     model: str = _MODEL
     prompt: Annotated[str | MostItems[str] | None, LEFT_TO_RIGHT] = Field(
@@ -74,10 +74,6 @@ class SglangTokenizeRequest(RequestBody):
     def cut_by(self) -> tuple[str | None, ...]:
         """Return the model."""
         return (None if self.model == DEFAULT_MODEL else self.model,)
-
-    def renders(self) -> bool:
-        """Tell whether there is a chat."""
-        return self.messages is not None
 
 
 class SglangTokenizeAnswer(BaseModel):

@@ -36,7 +36,7 @@ _ALPHABET = {byte: 0x100 + place for place, byte in enumerate(_OTHERS)}
 class VllmTokenizeRequest(RequestBody):
     """A prompt to encode. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
@@ -74,10 +74,6 @@ class VllmTokenizeRequest(RequestBody):
     def cut_by(self) -> tuple[str | None, ...]:
         """Return the model."""
         return (self.model,)
-
-    def renders(self) -> bool:
-        """Tell whether there is a chat, which counts where a prompt is sent too."""
-        return self.messages is not None
 
 
 class VllmTokenizeAnswer(BaseModel):
