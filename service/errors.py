@@ -208,6 +208,15 @@ def from_core(error: TokdError, path: str | None = None) -> ServiceError:
     return ServiceError(error.code, error.message, at, members=members)
 
 
+@contextmanager
+def core_errors_at(path: str) -> Iterator[None]:
+    """Refuse what the core refuses, at the field that is worked on."""
+    try:
+        yield
+    except TokdError as error:
+        raise from_core(error, path) from error
+
+
 def from_status(status: int, path: str, methods: Sequence[str], routes: Iterable[str]) -> ServiceError:
     """Name an error that the framework found, such as an unknown route.
 

@@ -8,14 +8,14 @@ import orjson
 from fastapi import FastAPI
 from pydantic import ConfigDict, Field
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at, errors_at
 from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.fields import LEFT_TO_RIGHT, Part
 from service.schemas.requests import Example, RequestBody
 from service.state import ServerState
-from tokenizer_core import TokdError, compare
+from tokenizer_core import compare
 
 MAX_TOKENIZERS = 8
 """The most tokenizers of a request: of each the whole vocabulary is looked through."""
@@ -131,10 +131,8 @@ def compare_tokenizers(state: ServerState, body: CompareRequest) -> Answer:
         detail = f"the texts have {size} characters, more than {MAX_CHARACTERS}; send a part, or use tokd compare"
         raise ServiceError("too_many_items", detail, "texts")
     # Nothing is made between two texts, but there the work ends if nobody waits for it any more.
-    try:
+    with core_errors_at("texts"):
         found = compare(tokenizers, texts, context=body.context, on_step=lambda: report_bytes(0))
-    except TokdError as error:
-        raise from_core(error, "texts") from error
     tokens = sum(cost.tokens for costs in found.costs.values() for cost in costs if cost is not None)
     # One for each tokenizer, in their order.
     headers = tuple(header for each in opened for header in each.headers)
@@ -142,8 +140,5 @@ def compare_tokenizers(state: ServerState, body: CompareRequest) -> Answer:
 
 
 def _opened(state: ServerState, reference: str | None, at: int) -> ServedTokenizer:
-    try:
+    with errors_at(f"tokenizers[{at}]"):
         return state.registry.get(reference)
-    except ServiceError as error:
-        error.path = f"tokenizers[{at}]"
-        raise

@@ -12,7 +12,7 @@ import orjson
 from fastapi import FastAPI
 from pydantic import Field
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at, from_core
 from service.http.fast_path import PlainIds
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
@@ -77,10 +77,8 @@ def decode(state: ServerState, request: DecodeRequest) -> Answer:
         raise ServiceError("too_many_ids", f"there are more than {max_ids} ids; send fewer in one request", "ids")
     texts = []
     for index, row in enumerate(rows):
-        try:
+        with core_errors_at(f"ids[{index}]" if nested else "ids"):
             texts.append(loaded.tokenizer.decode(_array(row), skip_special_tokens=request.skip_special_tokens))
-        except TokdError as error:
-            raise from_core(error, f"ids[{index}]" if nested else "ids") from error
     text = orjson.dumps(texts if nested else texts[0])
     return Answer([b'%b"text":%b}' % (loaded.head, text)], total, loaded.hash, headers=loaded.headers)
 
@@ -96,10 +94,8 @@ def _decode_stream(loaded: ServedTokenizer, request: DecodeRequest, pending: str
             "invalid_value", "pending is not an unfinished character; send what the answer before gave", "pending"
         )
     ids: Any = request.ids
-    try:
+    with core_errors_at("ids"):
         data = held + loaded.tokenizer.decode_bytes(_array(ids), skip_special_tokens=request.skip_special_tokens)
-    except TokdError as error:
-        raise from_core(error, "ids") from error
     # Python would wait for the rest of a surrogate, which is not a character of UTF-8.
     is_surrogate = data[-2:-1] == b"\xed" and b"\xa0" <= data[-1:] <= b"\xbf"
     text, used = codecs.utf_8_decode(data, "replace", request.final or is_surrogate)

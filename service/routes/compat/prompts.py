@@ -11,28 +11,23 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at
 from service.http.response_json import Answer, Blocks, TokenStrings
 from service.registry.served import ServedTokenizer
 from service.routes.texts import Ids
 from service.state import ServerState
-from tokenizer_core import TokdError
 
 
 def encode(loaded: ServedTokenizer, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
     """Return the ids of a prompt."""
-    try:
+    with core_errors_at(path):
         return loaded.tokenizer.encode(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
-    except TokdError as error:
-        raise from_core(error, path) from error
 
 
 def decode(loaded: ServedTokenizer, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:
     """Return the text of ids."""
-    try:
+    with core_errors_at(path):
         return loaded.tokenizer.decode(np.array(tokens, np.uint32), skip_special_tokens=skip_special_tokens)
-    except TokdError as error:
-        raise from_core(error, path) from error
 
 
 def ids_of(loaded: ServedTokenizer, ids: Sequence[int], path: str) -> Ids:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from fastapi import FastAPI
 from pydantic import Field, RootModel
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.compat import generation, prompts
@@ -17,7 +17,6 @@ from service.routes.texts import refuse_large_frames
 from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
 from service.schemas.requests import INLINE_ITEMS, Example
 from service.state import ServerState
-from tokenizer_core import TokdError
 
 PATH = "/v1/completions/render"
 _MAX_TOKENS = 16
@@ -94,10 +93,8 @@ def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: s
     if isinstance(given, str):
         if not wants_spans:
             return Prompt(prompts.encode(loaded, given, add_special_tokens=framed, path=path))
-        try:
+        with core_errors_at(path):
             found = loaded.tokenizer.offsets(given, "char", special_tokens="parse", add_special_tokens=framed)
-        except TokdError as error:
-            raise from_core(error, path) from error
         return Prompt(found.ids, found.spans)
     return Prompt(prompts.ids_of(loaded, given, path))
 
