@@ -12,7 +12,7 @@ import orjson
 from fastapi import FastAPI
 from pydantic import Field
 
-from service.errors import ServiceError, core_errors_at, from_core
+from service.errors import ServiceError, core_errors_at
 from service.http.fast_path import PlainIds
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
@@ -21,7 +21,6 @@ from service.schemas.answers import DecodeAnswer
 from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
 from service.schemas.requests import INLINE_ITEMS, Example, Request
 from service.state import ServerState
-from tokenizer_core import TokdError
 
 
 class DecodeRequest(Request):
@@ -113,13 +112,10 @@ def _decode_texts(loaded: ServedTokenizer, request: DecodeRequest, pending: str,
     if len(before) + len(ids) > max_ids:
         raise ServiceError("too_many_ids", f"the stream has more than {max_ids} ids; begin another one", "ids")
     stream = loaded.tokenizer.stream_decoder(skip_special_tokens=request.skip_special_tokens)
-    field = "pending"
-    try:
+    with core_errors_at("pending"):
         stream.push(before)
-        field = "ids"
+    with core_errors_at("ids"):
         text = stream.push(ids) + (stream.finish() if request.final else "")
-    except TokdError as error:
-        raise from_core(error, field) from error
     after = b"" if request.final else held + ids.astype("<u4").tobytes()
     body = b'%b"text":%b,"pending":"%b"}' % (loaded.head, orjson.dumps(text), after.hex().encode("ascii"))
     return Answer([body], len(ids), loaded.hash, headers=loaded.headers)
