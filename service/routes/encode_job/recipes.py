@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from service.errors import ServiceError
-from service.routes.jobs.kind import OF_A_FORM, Recipes, require_short
+from service.routes.jobs.kind import Recipes, place_of, require_short
 from service.schemas.encode_jobs import MAX_NAME, EncodeJobRequest
 from tokenizer_core import Files, TokdError, check_encode_options
 
@@ -35,18 +35,19 @@ class EncodingRecipes(Recipes):
         served = self.pinned(request.tokenizer, "tokenizer")
         if corpus.get("format") == "counts":
             detail = "counts of pieces have no documents; send text, jsonl or parquet"
-            raise ServiceError("invalid_option", detail, "format" if form else "corpus.format")
+            raise ServiceError("invalid_option", detail, place_of("corpus.format", form=form))
         for field in ("language", "parallel"):
             if field in corpus:
-                place = field if form else f"corpus.{field}"
-                raise ServiceError("invalid_option", f"{field} is for training with parity; leave it away", place)
+                detail = f"{field} is for training with parity; leave it away"
+                raise ServiceError("invalid_option", detail, place_of(f"corpus.{field}", form=form))
         options = settings.model_dump()
         layout = options.pop("format")
         try:
             Files(**{**corpus, "paths": tuple(corpus["paths"])})
             check_encode_options(served.tokenizer, layout=layout, **options)
         except TokdError as error:
-            raise _refused(error, form=form) from None
+            place = place_of(str(error.place.get("field", "")), form=form)
+            raise ServiceError(error.code, error.message, place) from None
         recipe = {
             "corpus": corpus,
             "settings": settings.model_dump(),
@@ -55,12 +56,3 @@ class EncodingRecipes(Recipes):
         }
         require_short(recipe)
         return recipe
-
-
-def _refused(error: TokdError, *, form: bool) -> ServiceError:
-    field = str(error.place.get("field", ""))
-    if field.startswith("corpus."):
-        field = field.removeprefix("corpus.") if form and field in OF_A_FORM else field
-    else:
-        field = f"settings.{field}"
-    return ServiceError(error.code, error.message, field)

@@ -22,7 +22,7 @@ MAX_RECIPE_BYTES = 1 << 20
 """A recipe is kept with its job and shown with it."""
 
 
-OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error", "corpus.language")
+_OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error", "corpus.language")
 """Fields that are parts of their own in a form, under their last names."""
 
 
@@ -110,6 +110,13 @@ class JobKind:
 def settings_of(model: type[RequestBody]) -> Any:
     """Return the model of the settings of a request."""
     return model.model_fields["settings"].annotation
+
+
+def place_of(field: str, *, form: bool) -> str:
+    """Return the field of a request that a field of its recipe came from."""
+    if form and field in _OF_A_FORM:
+        return field.removeprefix("corpus.")
+    return field if field.split(".")[0].split("[")[0] in ("corpus", "name") else f"settings.{field}"
 
 
 def job_path(job: JobStatus, root: str) -> str:

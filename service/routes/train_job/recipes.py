@@ -8,7 +8,7 @@ from typing import Any
 from service.errors import ServiceError
 from service.jobs import EXTENDS_AS
 from service.registry.artifact_dirs import damaged
-from service.routes.jobs.kind import OF_A_FORM, Recipes, require_short
+from service.routes.jobs.kind import Recipes, place_of, require_short
 from service.schemas.requests import RequestBody
 from service.schemas.training import TrainJobRequest
 from service.state import ServerState
@@ -51,7 +51,7 @@ class TrainingRecipes(Recipes):
             if recipe.extends is not None:
                 recipe.plan()
         except InvalidSettings as error:
-            raise ServiceError("invalid_settings", error.message, _place(error.path, form=form)) from None
+            raise ServiceError("invalid_settings", error.message, place_of(error.path, form=form)) from None
         except (InputError, Unsupported) as error:
             raise ServiceError("invalid_settings", error.message, "settings.extends") from None
         except ArtifactError as error:
@@ -68,9 +68,3 @@ class TrainingRecipes(Recipes):
         """Say where a tokenizer lies and what it is: it is the one that a run extends, whenever that begins."""
         found = self.pinned(reference, "settings.extends")
         return {"extends": str(Path(found.path).absolute()), "extends_hash": found.hash}
-
-
-def _place(path: str, *, form: bool) -> str:
-    if form and path in OF_A_FORM:
-        return path.removeprefix("corpus.")
-    return path if path.split(".")[0].split("[")[0] in ("corpus", "name") else f"settings.{path}"
