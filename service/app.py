@@ -21,12 +21,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.admission.limits import Limits
-from service.auth import ANY_HOST, OPEN, Guard, Hosts, need_of
+from service.auth.guard import Guard
+from service.auth.hosts import Hosts
+from service.auth.route_scopes import ANY_HOST, OPEN, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal
 from service.hot_reload import HotReload
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.cors import open_to
-from service.jobs import open_jobs
+from service.jobs.opening import open_jobs
 from service.pipeline import Gate, KernelRoute, Pipeline
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace

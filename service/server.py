@@ -25,12 +25,13 @@ from uvicorn.supervisors import Multiprocess
 
 from service.admission.limits import Limits
 from service.app import App, create_app
-from service.auth import Guard, require_keys
+from service.auth.address import require_keys
+from service.auth.guard import Guard
 from service.hot_reload import HotReload
 from service.http.bounds import END_SECONDS
 from service.http.connection import Connection
 from service.job_process.control import end_with_parent
-from service.jobs import beside_worker, open_jobs
+from service.jobs.opening import beside_worker, open_jobs
 from service.log_lines import configure_logging
 from service.registry.places import warn_of_old_settings
 from service.registry.registry import Registry

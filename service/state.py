@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.admission.limits import Limits
-from service.auth import Guard
+from service.auth.guard import Guard
 from service.pipeline import Pipeline
 from service.registry.engines import Engines
 from service.registry.registry import Registry

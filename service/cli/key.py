@@ -9,7 +9,9 @@ import os
 import re
 from collections.abc import Callable
 
-from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, Rates, check_name, digest, entry, new_key, parse
+from service.auth.identity import SCOPES
+from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
+from service.auth.rates import Rates
 from service.cli.options import Parser
 from service.cli.streams import CommandError, reason, write_result
 

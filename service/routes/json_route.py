@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from service.admission.deadline import require_time
 from service.admission.limits import HEAVY_BYTES, Disconnected, Limits
 from service.admission.threads import saturated
-from service.auth import NEEDS
+from service.auth.route_scopes import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
 from service.http.asgi_request import IS_GONE, WRITE_WHOLE
 from service.http.body_errors import name_mistyped

@@ -6,7 +6,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service.jobs import Job, JobStatus, Kind
+from service.jobs.job import Job, JobStatus
+from service.jobs.states import Kind
 from service.routes import jobs
 from service.routes.encode_job import files
 from service.routes.encode_job.recipes import EncodingRecipes

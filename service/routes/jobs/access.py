@@ -9,7 +9,8 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from service.admission.threads import Threads
-from service.auth import LOCAL, Identity, is_own_page
+from service.auth.address import is_own_page
+from service.auth.identity import LOCAL, Identity
 from service.errors import ServiceError
 from service.jobs.opening import INSTALL
 from service.state import ServerState

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from service.errors import ServiceError, errors_at
 from service.http.json_body import parser
-from service.jobs import Job, JobStatus, Kind
+from service.jobs.job import Job, JobStatus
+from service.jobs.states import Kind
 from service.registry.registry import Unopened
 from service.registry.served import ServedTokenizer
 from service.schemas.requests import RequestBody

@@ -15,12 +15,12 @@ from starlette.types import Receive
 
 from service.admission.limits import Disconnected
 from service.admission.threads import saturated
-from service.auth import Identity
+from service.auth.identity import Identity
 from service.errors import ServiceError
 from service.http.compression import require_uncompressed
 from service.http.json_body import declared_length, require_json
 from service.http.multipart import boundary_of
-from service.jobs import Job, JobRequest, Prepared
+from service.jobs.job import Job, JobRequest, Prepared
 from service.request_log import LogEntry
 from service.routes.jobs import corpora
 from service.routes.jobs.access import Access, JobAccess, caller

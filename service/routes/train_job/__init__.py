@@ -8,7 +8,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service.jobs import EXTENDS_AS, Artifact, Job, JobStatus, Kind
+from service.jobs.job import EXTENDS_AS, Artifact, Job, JobStatus
+from service.jobs.states import Kind
 from service.routes import jobs
 from service.routes.jobs.kind import JobKind, common_fields, job_path
 from service.routes.train_job import archive

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from service.errors import ServiceError
-from service.jobs import EXTENDS_AS
+from service.jobs.job import EXTENDS_AS
 from service.registry.artifact_dirs import damaged
 from service.routes.jobs.kind import Recipes, place_of, require_short
 from service.schemas.requests import RequestBody

@@ -13,21 +13,11 @@ import pytest
 from sqlalchemy import update
 
 from service.errors import ServiceError
-from service.jobs import (
-    IdempotencyConflict,
-    Job,
-    JobError,
-    JobFinished,
-    JobRequest,
-    JobStatus,
-    JobsUnavailable,
-    Kind,
-    QueueFull,
-    State,
-    UnknownJob,
-)
+from service.jobs.errors import IdempotencyConflict, JobFinished, JobsUnavailable, QueueFull, UnknownJob
+from service.jobs.job import Job, JobError, JobRequest, JobStatus
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.schema import JOBS
+from service.jobs.states import Kind, State
 from service.jobs.store import FILE, JobStore
 from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, Kind, State
-from service.jobs.states import FINISHED, RUNNING, Stage
+from service.jobs.job import EXTENDS_AS, Artifact, Job, JobRequest
+from service.jobs.states import FINISHED, RUNNING, Kind, Stage, State
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.registry.artifact_dirs import first_of, put_into_place

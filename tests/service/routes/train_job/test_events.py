@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from service.admission.threads import saturated
-from service.jobs import JobProgress, JobsUnavailable, UnknownJob
+from service.jobs.errors import JobsUnavailable, UnknownJob
+from service.jobs.job import JobProgress
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.jobs.store import JobStore
