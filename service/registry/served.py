@@ -118,25 +118,3 @@ class ServedTokenizer:
         if self._explainer is None:
             self._explainer = Explainer(self.tokenizer)
         return self._explainer
-
-    def info(self, *, default: bool, models: list[str]) -> dict[str, Any]:
-        """Describe the tokenizer as ``schemas.TokenizerInfo`` says."""
-        tokenizer = self.tokenizer
-        return {
-            "tokenizer": self.hash,
-            "name": self.name,
-            "default": default,
-            "models": models,
-            "vocab_size": tokenizer.vocab_size,
-            "special_tokens": tokenizer.special_tokens,
-            "pad_id": tokenizer.pad_id,
-            "unk_id": getattr(tokenizer.config.model, "unk", None),
-            "padding_side": tokenizer.settings.padding_side,
-            "truncation_side": tokenizer.settings.truncation_side,
-            "model_max_length": tokenizer.settings.model_max_length,
-            "template": self.template,
-            "templates": dict(tokenizer.templates),
-            "missing_tokens": dict(tokenizer.missing_tokens),
-            "unicode_version": tokenizer.unicode_version,
-            "provenance": dict(tokenizer.provenance),
-        }
