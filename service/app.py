@@ -21,18 +21,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.admission.limits import Limits
-from service.auth import ANY_HOST, OPEN, Guard, Hosts, need_of
+from service.auth.guard import Guard
+from service.auth.hosts import Hosts
+from service.auth.route_scopes import ANY_HOST, OPEN, need_of
 from service.errors import Dialect, Refusal, ServiceError, from_query, from_status, refusal
 from service.hot_reload import HotReload
 from service.http.asgi_request import REFUSED, WRITE_WHOLE
 from service.http.cors import open_to
-from service.jobs import open_jobs
+from service.jobs.opening import open_jobs
 from service.pipeline import Gate, KernelRoute, Pipeline
 from service.registry.engines import Engines
 from service.request_log import LogEntry, Trace
 from service.routes import (
     check,
-    check_upload,
     compare,
     count,
     decode,
@@ -64,9 +65,11 @@ from service.routes.compat import (
     sglang,
     vllm,
 )
+from service.routes.jobs.documented import request_schemas
 from service.routes.json_route import JsonRoute, refuse, send_refusal
 from service.schemas.answers import ProblemAnswer
-from service.schemas.limited import under_limits
+from service.schemas.encode_jobs import EncodeJobRequest
+from service.schemas.training import TrainJobRequest
 from service.settings import Settings
 from service.state import CurrentState, ServerState
 from service.telemetry.access_log import AccessLog
@@ -102,7 +105,6 @@ _ROUTES = (
     engine_probes,
     # Before the route whose path covers this one.
     check,
-    check_upload,
     tokenizers,
     # Before what asks for the callers of jobs.
     jobs,
@@ -129,10 +131,10 @@ def create_app(settings: Settings | None = None) -> App:
     metrics = Metrics(
         registry.loaded, current.tokenizers, current.trained, hot_reload.segments, by_key=settings.metrics_by_key
     )
-    metrics.note_engine_literals(engines.engine_literals)
-    limits = Limits(settings, metrics.note_wait)
+    metrics.engine_literals.set(engines.engine_literals)
+    limits = Limits(settings, metrics.queue_seconds.observe)
     guard = Guard(settings.keys, metrics.note_keys, Hosts.of(settings), settings.workers)
-    access_log = AccessLog(sys.stdout.buffer, metrics.drop_log_lines) if settings.access_log else None
+    access_log = AccessLog(sys.stdout.buffer, metrics.dropped.inc) if settings.access_log else None
     return App(
         ServerState(
             current=current,
@@ -142,7 +144,6 @@ def create_app(settings: Settings | None = None) -> App:
             jobs=open_jobs(settings),
             limits=limits,
             metrics=metrics,
-            requests=under_limits(max_items=settings.max_items, max_ids=settings.max_ids),
             guard=guard,
             access_log=access_log,
             pipeline=Pipeline(settings, limits, guard, metrics, access_log),
@@ -217,7 +218,7 @@ class App(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
-        schemas = {"Problem": ProblemAnswer.model_json_schema()} | train_job.schemas() | encode_job.schemas()
+        schemas = {"Problem": ProblemAnswer.model_json_schema()} | request_schemas(TrainJobRequest, EncodeJobRequest)
         return docs.completed(super().openapi(), schemas, self.server_state, self.link_root)
 
     def note_refused(self, refused: Refusal) -> None:

@@ -7,7 +7,8 @@ was: what a caller sent is quoted in part or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -182,6 +183,16 @@ def refusal(error: Exception, dialect: Dialect | None = None, root: str = "") ->
     return Refusal(status, error.code, body, error.headers, MEDIA_TYPE if dialect is None else "application/json")
 
 
+@contextmanager
+def errors_at(path: str) -> Iterator[None]:
+    """Place errors at a field of the request, whatever field they name."""
+    try:
+        yield
+    except ServiceError as error:
+        error.path = path
+        raise
+
+
 def from_core(error: TokdError, path: str | None = None) -> ServiceError:
     """Place an error of the core at a field of the request; ``path`` is the field that was worked on."""
     place = dict(error.place)
@@ -195,6 +206,15 @@ def from_core(error: TokdError, path: str | None = None) -> ServiceError:
         if name in ("literal", "span", "unit")
     }
     return ServiceError(error.code, error.message, at, members=members)
+
+
+@contextmanager
+def core_errors_at(path: str) -> Iterator[None]:
+    """Refuse what the core refuses, at the field that is worked on."""
+    try:
+        yield
+    except TokdError as error:
+        raise from_core(error, path) from error
 
 
 def from_status(status: int, path: str, methods: Sequence[str], routes: Iterable[str]) -> ServiceError:

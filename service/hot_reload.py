@@ -23,10 +23,9 @@ from service.job_process.disk import written
 from service.registry.artifact_dirs import MANIFEST
 from service.registry.directory import Contents, TokenizersDirectory, name_of
 from service.registry.engines import Engines
-from service.registry.fingerprint import IdOptions
 from service.registry.incoming import UPLOADS, sweep
 from service.registry.registry import Registry
-from service.registry.served import ServedTokenizer
+from service.registry.served import IdOptions, ServedTokenizer
 from service.registry.trained_tokenizers import Trained
 from service.setting_values import InvalidSetting
 from service.settings import Settings
@@ -192,7 +191,7 @@ class HotReload:
                 _log.error("SIGHUP: the settings from before stay in force: %s", error)
                 return False
             self._current.state = replace(state, settings=settings, registry=registry, engines=engines)
-            state.metrics.note_engine_literals(engines.engine_literals)
+            state.metrics.engine_literals.set(engines.engine_literals)
             state.guard.reload_if_changed()
             left = [name for name, value in asdict(wanted).items() if value != asdict(settings)[name]]
             if left:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from service.admission.deadline import deadline
 from service.admission.limits import SMALL_BYTES, Limits
-from service.auth import LOCAL, Guard, Identity, Need
+from service.auth.guard import Guard
+from service.auth.identity import LOCAL, Identity
+from service.auth.route_scopes import Need
 from service.errors import Refusal, ServiceError, refuse_unknown_query
 from service.http.client_address import ClientAddresses
 from service.http.fast_path import FastAnswers, LeftToThread, RawResponse

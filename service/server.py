@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import multiprocessing
@@ -23,14 +24,14 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from service.admission.limits import Limits
-from service.admission.memory import give_back_large
 from service.app import App, create_app
-from service.auth import Guard, require_keys
+from service.auth.address import require_keys
+from service.auth.guard import Guard
 from service.hot_reload import HotReload
 from service.http.bounds import END_SECONDS
 from service.http.connection import Connection
 from service.job_process.control import end_with_parent
-from service.jobs import beside_worker, open_jobs
+from service.jobs.opening import beside_worker, open_jobs
 from service.log_lines import configure_logging
 from service.registry.places import warn_of_old_settings
 from service.registry.registry import Registry
@@ -341,3 +342,15 @@ def _options(settings: Settings) -> dict[str, Any]:
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
         "timeout_worker_healthcheck": HUNG_SECONDS,
     }
+
+
+_MALLOPT = {-8: 2, -3: 512 << 10, -1: 1 << 20}
+"""M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD."""
+
+
+def give_back_large() -> None:
+    """Let large blocks go back to the system once they are freed; by default glibc keeps them, an arena a thread."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for parameter, value in _MALLOPT.items():
+            mallopt(parameter, value)

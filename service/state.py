@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from service.admission.limits import Limits
-from service.auth import Guard
-from service.jobs import Jobs
+from service.auth.guard import Guard
 from service.pipeline import Pipeline
 from service.registry.engines import Engines
 from service.registry.registry import Registry
-from service.schemas.limited import Requests
 from service.settings import Settings
 from service.telemetry.access_log import AccessLog
 from service.telemetry.metrics import Metrics
 from tokenizer_core import Tokenizer
+
+if TYPE_CHECKING:
+    from service.jobs.store import JobStore
 
 ADDED = "added"
 """The one label, in metrics, of tokenizers that came at run time: they may come and go without end."""
@@ -57,10 +59,9 @@ class ServerState:
     settings: Settings
     registry: Registry
     engines: Engines
-    jobs: Jobs | None
+    jobs: JobStore | None
     limits: Limits
     metrics: Metrics
-    requests: Requests
     guard: Guard
     access_log: AccessLog | None
     pipeline: Pipeline

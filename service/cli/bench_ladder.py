@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from service.cli.options import Parser, whole_number
-from service.cli.streams import CommandError, note, printable, usage, write_json, write_line, write_report
+from service.cli.streams import CommandError, note, printable, usage, write_report, write_result
 from service.reports import chart
 from tokenizer_core import InvalidCorpus, TieBreak, sample_corpus
 
@@ -86,10 +86,7 @@ def run(args: argparse.Namespace) -> int:
             "ladder.svg": draw(document),
         }
         write_report(Path(args.report), found)
-    if args.json:
-        write_json(document)
-    else:
-        write_line(text)
+    write_result(document, text, as_json=args.json)
     return 0
 
 

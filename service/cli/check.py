@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from service.cli.options import Parser, whole_number
-from service.cli.streams import write_json, write_line
+from service.cli.streams import write_result
 from service.cli.token_files import check_and_show, holds_token_files
 from tokenizer_core import CheckReport, check_artifact
 
@@ -27,7 +27,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "-t", "--tokenizer", metavar="ARTIFACT", help="of token files: the artifact that encodes a sample again"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, with the evidence of every point")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,10 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if holds_token_files(Path(args.artifact)):
         return check_and_show(Path(args.artifact), args.tokenizer, as_json=args.json)
     report = check_artifact(args.artifact, embedding_rows=args.embedding_rows)
-    if args.json:
-        write_json(report.to_dict())
-    else:
-        write_line(table(report))
+    write_result(report.to_dict(), table(report), as_json=args.json)
     return 0 if report.ok else 1
 
 

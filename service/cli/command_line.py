@@ -46,7 +46,10 @@ def make_parser(names: Iterable[str] = COMMANDS) -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for name in names:
-        import_module(f"service.cli.{COMMANDS[name]}").add(commands)
+        module = import_module(f"service.cli.{COMMANDS[name]}")
+        module.add(commands)
+        # A command with commands of its own says itself what each of them runs.
+        commands.choices[name].set_defaults(run=module.run)
     return parser
 
 

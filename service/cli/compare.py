@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from service.cli.options import Parser, place, whole_number
-from service.cli.streams import create, excerpt, printable, require_absent, usage, write_json, write_line
+from service.cli.streams import create, excerpt, printable, require_absent, usage, write_result
 from service.cli.table import folded, terminal_room
 from service.reports import chart
 from service.reports.fertility import MARK, MARK_MEANS, MARKED, TOKENS_A_WORD
@@ -53,7 +53,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--chart", type=place, metavar="FILE", help="also draw tokens a word as SVG into a new file")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,10 +67,8 @@ def run(args: argparse.Namespace) -> int:
     names = _distinct([each.name for each in found.tokenizers])
     if args.chart is not None:
         create(Path(args.chart), svg(found, names).encode())
-    if args.json:
-        write_json(found.to_dict())
-    else:
-        write_line(as_text(found, names, has_corpus=bool(texts), room=terminal_room()))
+    text = as_text(found, names, has_corpus=bool(texts), room=terminal_room())
+    write_result(found.to_dict(), text, as_json=args.json)
     return 0
 
 

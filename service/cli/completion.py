@@ -23,7 +23,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "for zsh, into ~/.zfunc/_tokd, with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc.",
     )
     parser.add_argument("shell", choices=SHELLS, help="the shell: tokd completion bash > PLACE")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,7 +29,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--bytes", action="store_true", help="write the tokens' bytes as they are, valid UTF-8 or not")
     how.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import orjson
 
-from service.cli.colours import CHOICES, coloured, wanted
 from service.cli.options import Parser, add_policy, add_tokenizer, whole_number
 from service.cli.streams import (
     CommandError,
@@ -19,8 +21,14 @@ from service.cli.streams import (
     write,
     write_json,
     write_line,
+    write_result,
 )
 from tokenizer_core import ReservedLiteral, SamplingOptions, Tokenizer, Unit
+
+_COLOURS = (189, 223, 194, 225, 229, 195)
+"""Backgrounds of xterm's 256 colours: the pale ones of the page."""
+
+_COLOURED = ("auto", "always", "never")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -43,11 +51,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--color",
-        choices=CHOICES,
+        choices=_COLOURED,
         default="auto",
         help="print the tokens in colours below the ids or in the table (default: on a terminal without NO_COLOR)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,16 +95,13 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace, sampling:
     policy: dict[str, Any] = {"special_tokens": args.special_tokens, "add_special_tokens": args.add_special_tokens}
     if args.count:
         count = tokenizer.count(text, **policy)
-        if args.json:
-            write_json({"count": count, "tokenizer": tokenizer.hash})
-        else:
-            write_line(str(count))
+        write_result({"count": count, "tokenizer": tokenizer.hash}, str(count), as_json=args.json)
     elif args.best:
         _write_best(tokenizer, text, args.best, policy, as_json=args.json)
     elif args.offsets:
         _write_offsets(tokenizer, text, args.unit or "char", policy, as_json=args.json)
     elif args.table:
-        _write_table(tokenizer, text, args.unit or "char", policy, in_colours=wanted(args.color))
+        _write_table(tokenizer, text, args.unit or "char", policy, in_colours=wants_colours(args.color))
     else:
         ids = tokenizer.encode(text, **policy, **sampling)
         written = orjson.dumps(ids, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -105,8 +109,8 @@ def _encode(tokenizer: Tokenizer, text: str, args: argparse.Namespace, sampling:
             write(b'{"ids": %b, "count": %d, "tokenizer": "%b"}\n' % (written, len(ids), tokenizer.hash.encode()))
         else:
             write(written[1:-1].replace(b",", b" ") + b"\n")
-            if wanted(args.color):
-                write_line("".join(coloured(_visible(tokenizer.token_bytes(id)) for id in ids.tolist())))
+            if wants_colours(args.color):
+                write_line("".join(_coloured(_visible(tokenizer.token_bytes(id)) for id in ids.tolist())))
 
 
 def _write_best(tokenizer: Tokenizer, text: str, count: int, policy: dict[str, Any], *, as_json: bool) -> None:
@@ -150,7 +154,7 @@ def _write_table(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, 
     # The width of a token on a terminal is not known, so it stands last.
     tokens = [_visible(tokenizer.token_bytes(id)) for id in found.ids.tolist()]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    shown = zip((headings, *rows), ("token", *(coloured(tokens) if in_colours else tokens)), strict=True)
+    shown = zip((headings, *rows), ("token", *(_coloured(tokens) if in_colours else tokens)), strict=True)
     lines = ["  ".join((*map(str.rjust, cells, widths), token)) + "\n" for cells, token in shown]
     write("".join(lines).encode())
 
@@ -158,3 +162,16 @@ def _write_table(tokenizer: Tokenizer, text: str, unit: Unit, policy: dict[str, 
 def _visible(token: bytes) -> str:
     """Show a token on one line: text as it is, control characters and half characters as escapes."""
     return printable(token.decode(errors="backslashreplace"))
+
+
+def wants_colours(choice: str) -> bool:
+    """Tell whether to write colours: by default on a terminal, unless ``NO_COLOR`` is set to something."""
+    if choice == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return choice == "always"
+
+
+def _coloured(texts: Iterable[str]) -> Iterator[str]:
+    """Give texts, in which nothing may be left that a terminal obeys, turning colours."""
+    for index, text in enumerate(texts):
+        yield f"\x1b[30;48;5;{_COLOURS[index % len(_COLOURS)]}m{text}\x1b[0m"

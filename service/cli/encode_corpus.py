@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import time
 from pathlib import Path
 from typing import get_args
 
-from service.cli.encode_progress import EncodeBar
 from service.cli.engines import add_engine, engine_of
 from service.cli.options import POLICIES, Parser, add_tokenizer, place, size, whole_number
+from service.cli.progress import Bar
 from service.cli.streams import (
     CommandError,
     counted,
@@ -24,10 +25,12 @@ from service.cli.streams import (
 from tokenizer_core import (
     CorpusFormat,
     Dtype,
+    EncodingProgress,
     EndOfText,
     Files,
     LayoutName,
     OnError,
+    Progress,
     TokenFiles,
     Tokenizer,
     encode_corpus,
@@ -57,7 +60,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_documents(parser)
     _add_files(parser)
     _add_run(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_documents(parser: Parser) -> None:
@@ -221,3 +223,25 @@ def _say(written: TokenFiles, output: Path, *, as_json: bool) -> None:
         for skipped in first:
             unit = "line" if "line" in skipped else "row"
             note(f"tokd:   {unit} {skipped[unit]} of {skipped['file']}: {skipped['reason']}")
+
+
+class EncodeBar:
+    """Shows how far a corpus is encoded."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._bar = None if quiet else Bar()
+        self._since = time.monotonic()
+
+    def __call__(self, progress: EncodingProgress) -> None:
+        """Take one report."""
+        if self._bar is None:
+            return
+        seconds = time.monotonic() - self._since
+        rate = f"  {round(progress.tokens / seconds):,} tokens/s" if seconds > 1 else ""
+        detail = f"{counted(progress.documents, 'document')}  {counted(progress.tokens, 'token')}{rate}"
+        self._bar(Progress("encoding", progress.done, progress.total, "bytes"), detail)
+
+    def clear(self) -> None:
+        """Take the line away, so that others can be written."""
+        if self._bar is not None:
+            self._bar.clear()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser, place
-from service.cli.streams import CommandError, create, printable, usage, write_json, write_line
+from service.cli.streams import CommandError, create, printable, usage, write_result
 from tokenizer_core import Beside, Tokenizer, to_huggingface, to_sentencepiece, to_tiktoken, to_vocab_merges
 
 FORMATS = ("huggingface", "sentencepiece", "tiktoken", "vocab_merges")
@@ -32,7 +32,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "--response-template", action="store_true", help="write a derived response template into tokenizer_config.json"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,12 +60,9 @@ def run(args: argparse.Namespace) -> int:
     said: dict[str, Any] = {"format": args.format, "path": str(output)}
     if beside is not None:
         said |= {"pattern": beside.pattern, "regex": beside.regex, "special_tokens": dict(beside.special_tokens)}
-    if args.json:
-        write_json(said)
-        return 0
     lines = [f"{args.format}, written to {printable(str(output))}"]
     if beside is not None:
         lines += ["", "not in the files, so tell their reader:", f"  pattern  {printable(beside.regex)}"]
         lines += [f"  special  {printable(literal)} = {id}" for literal, id in beside.special_tokens.items()]
-    write_line("\n".join(lines))
+    write_result(said, "\n".join(lines), as_json=args.json)
     return 0

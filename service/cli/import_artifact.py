@@ -15,8 +15,7 @@ from service.cli.streams import (
     reason,
     require_absent,
     usage,
-    write_json,
-    write_line,
+    write_result,
 )
 from tokenizer_core import FORMATS, Format, Tokenizer
 
@@ -64,7 +63,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         )
     parser.add_argument("--chat-template", metavar="FILE", help="a file with the Jinja source of the chat template")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,20 +85,16 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError("unwritable_output", f"{output}: {reason(error)}") from None
     saved = Tokenizer.open(output)
     origin = saved.provenance["imported_from"]
-    if args.json:
-        write_json(
-            {
-                "name": saved.name,
-                "hash": saved.hash,
-                "format": origin["format"],
-                "vocab_size": saved.vocab_size,
-                "path": str(output),
-                "files": list(origin["files"]),
-                "passed_over": origin.get("passed_over", []),
-                "missing_tokens": dict(saved.missing_tokens),
-            }
-        )
-        return 0
+    found = {
+        "name": saved.name,
+        "hash": saved.hash,
+        "format": origin["format"],
+        "vocab_size": saved.vocab_size,
+        "path": str(output),
+        "files": list(origin["files"]),
+        "passed_over": origin.get("passed_over", []),
+        "missing_tokens": dict(saved.missing_tokens),
+    }
     pattern = f", pattern {origin['pattern']}" if "pattern" in origin else ""
     lines = [
         f"{saved.name}  {saved.hash}",
@@ -111,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         over = f"; passed over {', '.join(origin['passed_over'])}" if "passed_over" in origin else ""
         lines.append(f"read {', '.join(origin['files'])}{over}")
     lines += [_missing(template, names) for template, names in saved.missing_tokens.items()]
-    write_line("\n".join(map(printable, lines)))
+    write_result(found, "\n".join(map(printable, lines)), as_json=args.json)
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser
-from service.cli.streams import excerpt, printable, write_json, write_line
+from service.cli.streams import excerpt, printable, write_result
 from service.cli.token_files import holds_token_files, show_token_files
 from tokenizer_core import TokdError, Tokenizer, read_token_files
 
@@ -32,7 +32,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory, or one with token files")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,10 +40,7 @@ def run(args: argparse.Namespace) -> int:
         show_token_files(read_token_files(Path(args.artifact)), as_json=args.json)
         return 0
     description = describe(Tokenizer.open(args.artifact))
-    if args.json:
-        write_json(description)
-    else:
-        write_line(_as_text(description))
+    write_result(description, _as_text(description), as_json=args.json)
     return 0
 
 

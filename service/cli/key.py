@@ -9,9 +9,11 @@ import os
 import re
 from collections.abc import Callable
 
-from service.auth import MAX_FILE_BYTES, SCOPES, InvalidKeys, Rates, check_name, digest, entry, new_key, parse
+from service.auth.identity import SCOPES
+from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, check_name, digest, entry, new_key, parse
+from service.auth.rates import Rates
 from service.cli.options import Parser
-from service.cli.streams import CommandError, reason, write_json, write_line
+from service.cli.streams import CommandError, reason, write_result
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -48,11 +50,9 @@ def run(args: argparse.Namespace) -> int:
     written = entry(args.name, scopes, key, Rates(args.requests_per_second, args.tokens_per_second))
 
     def show() -> None:
-        if args.json:
-            hashed = f"sha256:{digest(key.encode()).hex()}"
-            write_json({"key": key, "name": args.name, "scopes": scopes, "hash": hashed})
-        else:
-            write_line(key if args.file is not None else f"{key}\n\n{written}".rstrip())
+        hashed = f"sha256:{digest(key.encode()).hex()}"
+        text = key if args.file is not None else f"{key}\n\n{written}".rstrip()
+        write_result({"key": key, "name": args.name, "scopes": scopes, "hash": hashed}, text, as_json=args.json)
 
     if args.file is not None:
         _append(args.file, written, show)

@@ -12,12 +12,11 @@ from tokenizer_core import VERSION
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    commands.add_parser(
         "manual",
         help="print the manual page",
         description="Print the manual page of all commands, for man: tokd manual | man -l -",
     )
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:

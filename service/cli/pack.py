@@ -77,7 +77,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--no-eos", action="store_true", help="end texts and completions with no end-of-text token")
     add_policy(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

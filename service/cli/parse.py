@@ -34,7 +34,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--prompt", metavar="TEXT", help="the text that the output continues (default: the chat's)")
     parser.add_argument("--json", action="store_true", help="print places, what is malformed, and exactness, too")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

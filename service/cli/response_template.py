@@ -22,7 +22,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("artifact", metavar="ARTIFACT", help="artifact directory")
     parser.add_argument("-o", "--output", type=place, metavar="PATH", help="the file to write")
     parser.add_argument("--json", action="store_true", help="print JSON, as always")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from service.cli.options import Parser, refused_setting
-from service.cli.setting_flags import add_flags
+from service.cli.setting_flags import SERVER, add_flags, require_system
 from service.cli.streams import CommandError, reason
-from service.cli.system import SERVER, require_system
 from service.setting_values import InvalidSetting
 from service.settings import Settings, source_of
 from tokenizer_core import ArtifactError
@@ -32,7 +31,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "variables.",
     )
     add_flags(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -111,6 +111,14 @@ def write_json(value: Any) -> None:
     write_line(json.dumps(value, allow_nan=False))
 
 
+def write_result(value: Any, text: str, *, as_json: bool) -> None:
+    """Write what a command found: the value as JSON, or the text for people."""
+    if as_json:
+        write_json(value)
+    else:
+        write_line(text)
+
+
 def note(text: str) -> None:
     """Write one line to standard error, if there is one that can be written to: no command fails for want of it."""
     if sys.stderr is None:

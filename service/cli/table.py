@@ -43,7 +43,7 @@ def folded(table: Sequence[Sequence[str]], room: int | None) -> list[str]:
 
 def terminal_room() -> int | None:
     """Return the columns of the terminal that standard output is; ``None`` if it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:

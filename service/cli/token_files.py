@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.cli.progress import amount
-from service.cli.streams import CommandError, counted, printable, write_json, write_line
+from service.cli.streams import CommandError, counted, printable, write_json, write_line, write_result
 from tokenizer_core import TokenFiles, Tokenizer, check_token_files, is_token_files
 
 _SHOWN = 20
@@ -70,22 +70,10 @@ def show_token_files(files: TokenFiles, *, as_json: bool) -> None:
 def check_and_show(path: Path, artifact: str | None, *, as_json: bool) -> int:
     """Verify token files and print what is wrong; return the exit status."""
     report = check_token_files(path, None if artifact is None else Tokenizer.open(artifact))
-    if as_json:
-        write_json(
-            {
-                "ok": report.ok,
-                "problems": list(report.problems),
-                "documents": report.documents,
-                "tokens": report.tokens,
-                "sampled": report.sampled,
-            }
-        )
-    else:
-        size = f"{counted(report.documents, 'document')}, {counted(report.tokens, 'token')}"
-        again = (
-            f"{report.sampled:,}" if report.has_borders else f"no borders of documents in {report.files.layout}, none"
-        )
-        read = f"{size} read, {again} encoded again"
-        verdict = "nothing is wrong" if report.ok else counted(len(report.problems), "problem")
-        write_line("\n".join([read, *(printable(problem) for problem in report.problems), verdict]))
+    found = {name: getattr(report, name) for name in ("ok", "problems", "documents", "tokens", "sampled")}
+    size = f"{counted(report.documents, 'document')}, {counted(report.tokens, 'token')}"
+    again = f"{report.sampled:,}" if report.has_borders else f"no borders of documents in {report.files.layout}, none"
+    read = f"{size} read, {again} encoded again"
+    verdict = "nothing is wrong" if report.ok else counted(len(report.problems), "problem")
+    write_result(found, "\n".join([read, *map(printable, report.problems), verdict]), as_json=as_json)
     return 0 if report.ok else 1

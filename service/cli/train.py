@@ -29,8 +29,8 @@ from service.cli.streams import (
     require_writable,
     usage,
     write_json,
-    write_line,
     write_report,
+    write_result,
 )
 from service.cli.train_settings import add_flags, checked, given
 from service.reports.training import document as document_of
@@ -74,7 +74,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     train_report.add_flags(parser)
     train_characters.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,10 +109,7 @@ def run(args: argparse.Namespace) -> int:
         document = document_of(tokenizer, report, bar.seconds, evaluation.measure(tokenizer), evaluation.against)
         write_report(folder, train_report.files(document))
         shutil.rmtree(work, ignore_errors=True)
-    if args.json:
-        write_json(document)
-    else:
-        write_line(train_report.summary(document, output, folder))
+    write_result(document, train_report.summary(document, output, folder), as_json=args.json)
     return 0
 
 

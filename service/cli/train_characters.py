@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from service.cli.progress import Bar
-from service.cli.streams import create, printable, require_absent, require_writable, usage, write_json, write_line
+from service.cli.streams import create, printable, require_absent, require_writable, usage, write_result
 from service.cli.train_settings import checked, given, invalid, origin
 from tokenizer_core import Files, InvalidOption, train_characters
 
@@ -71,9 +71,6 @@ def run(args: argparse.Namespace) -> int:
         "characters": trained.alphabet,
         "merges": len(trained.merges),
     }
-    if args.json:
-        write_json(said)
-    else:
-        counts = f"{said['tokens']:,} tokens, {said['characters']:,} of them characters"
-        write_line(f"{counts}, written to {printable(str(output))}")
+    counts = f"{said['tokens']:,} tokens, {said['characters']:,} of them characters"
+    write_result(said, f"{counts}, written to {printable(str(output))}", as_json=args.json)
     return 0

@@ -59,7 +59,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="ask /tokenize, or the render routes (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, with every difference")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

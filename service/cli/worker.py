@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from service.cli.options import Parser, refused_setting
-from service.cli.setting_flags import add_flags
+from service.cli.setting_flags import WORKER, add_flags, require_system
 from service.cli.streams import CommandError, require_writable
-from service.cli.system import WORKER, require_system
 from service.jobs.opening import INSTALL, is_there
 from service.registry.places import jobs_directory, warn_of_old_settings
 from service.setting_values import InvalidSetting
@@ -24,7 +23,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "does: of them jobs_url, tokenizers and those of jobs concern it.",
     )
     add_flags(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -22,7 +22,6 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 
 from service.client import calls
-from service.client import encode_jobs as encode_calls
 from service.client import jobs as job_calls
 from service.client.answers import (
     Answer,
@@ -40,8 +39,7 @@ from service.client.answers import (
     TokenizerInfo,
 )
 from service.client.arguments import transport_of, whole_of
-from service.client.batches import in_parts
-from service.client.call import Call
+from service.client.call import Call, in_parts
 from service.client.errors import (
     Forbidden,
     NotFound,
@@ -53,7 +51,7 @@ from service.client.errors import (
     Unreachable,
     no_answer,
 )
-from service.client.jobs import AnyJob, EventReader
+from service.client.events import AnyJob, EventReader
 from service.client.pauses import pause_after
 from service.client.transfer import connection_of, read, request_of, require_open, stream_timeout
 from tokenizer_core import TokdError
@@ -154,12 +152,12 @@ class _Methods:
     cancel = _Method(job_calls.cancel)
     artifact = _Method(job_calls.artifact)
     report = _Method(job_calls.report)
-    submit_encode_job = _Method(encode_calls.submit_encode_job)
-    encode_job = _Method(encode_calls.encode_job)
-    encode_jobs = _Method(encode_calls.encode_jobs)
-    cancel_encode_job = _Method(encode_calls.cancel_encode_job)
-    encode_job_manifest = _Method(encode_calls.encode_job_manifest)
-    encode_job_file = _Method(encode_calls.encode_job_file)
+    submit_encode_job = _Method(job_calls.submit_encode_job)
+    encode_job = _Method(job_calls.encode_job)
+    encode_jobs = _Method(job_calls.encode_jobs)
+    cancel_encode_job = _Method(job_calls.cancel_encode_job)
+    encode_job_manifest = _Method(job_calls.encode_job_manifest)
+    encode_job_file = _Method(job_calls.encode_job_file)
 
 
 class Client(_Methods):
@@ -228,11 +226,11 @@ class Client(_Methods):
 
     def events(self, job_id: str) -> Iterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
-        return self._events(EventReader(job_calls.job_path(job_id), self._tries, Job))
+        return self._events(EventReader(job_calls.job_path(job_calls.TRAIN, job_id), self._tries, Job))
 
     def encode_job_events(self, job_id: str) -> Iterator[EncodeJob]:
         """Yield the present state of a job that encodes, then every change until it has ended."""
-        return self._events(EventReader(encode_calls.encode_job_path(job_id), self._tries, EncodeJob))
+        return self._events(EventReader(job_calls.job_path(job_calls.ENCODE, job_id), self._tries, EncodeJob))
 
     def _events(self, reader: EventReader[AnyJob]) -> Iterator[AnyJob]:
         while True:
@@ -336,11 +334,11 @@ class AsyncClient(_Methods):
 
     def events(self, job_id: str) -> AsyncIterator[Job]:
         """Yield the present state of a job, then every change until it has ended; reopen a broken stream."""
-        return self._events(EventReader(job_calls.job_path(job_id), self._tries, Job))
+        return self._events(EventReader(job_calls.job_path(job_calls.TRAIN, job_id), self._tries, Job))
 
     def encode_job_events(self, job_id: str) -> AsyncIterator[EncodeJob]:
         """Yield the present state of a job that encodes, then every change until it has ended."""
-        return self._events(EventReader(encode_calls.encode_job_path(job_id), self._tries, EncodeJob))
+        return self._events(EventReader(job_calls.job_path(job_calls.ENCODE, job_id), self._tries, EncodeJob))
 
     async def _events(self, reader: EventReader[AnyJob]) -> AsyncIterator[AnyJob]:
         while True:

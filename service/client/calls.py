@@ -13,8 +13,7 @@ import orjson
 
 from service.client.answers import Answer, Compared, Count, Decoded, Encoding, Parsed, Places, Rendered, TokenizerInfo
 from service.client.arguments import SURROGATE, in_path, one, one_list, several
-from service.client.batches import ROW_FIELDS, is_whole, json_rows
-from service.client.call import Call, Rows
+from service.client.call import ROW_FIELDS, Call, Rows, is_whole, json_rows
 from service.client.options import (
     ChatOptions,
     CountChatOptions,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from service.job_process.encoding import tokens_of
-from service.jobs.interface import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.jobs.job import Job
 from service.jobs.job_run import Attempt, Outcome, Stopped, WorkerContext
 from service.jobs.leases import Lease, LeaseLost

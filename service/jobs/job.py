@@ -105,7 +105,7 @@ class JobRequest:
         owner: whose job it is; nobody else sees it.
         name: of the result.
         idempotency_key: two requests of one owner with one key are one job.
-        prepared: the directory that holds its uploads, of ``Jobs.prepare``.
+        prepared: the directory that holds its uploads, of ``JobStore.prepare``.
         fingerprint: equal for equal requests; by default that of recipe and name. A request with uploads names one
             that covers their bytes, since their paths differ each time.
     """

@@ -24,7 +24,7 @@ from typing import IO, Any, Literal
 
 from service.job_process.control import renice
 from service.job_process.disk import disk_error
-from service.jobs.interface import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.jobs.job import EXTENDS_AS, Artifact, JobError, JobProgress
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.limits import JobLimits

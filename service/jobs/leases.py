@@ -15,9 +15,8 @@ from sqlalchemy import ColumnElement, and_, case, delete, exists, func, or_, sel
 
 from service.jobs.database import Database
 from service.jobs.job import Artifact, Job, JobError, JobProgress
-from service.jobs.schema import JOBS, Now, job_of
+from service.jobs.schema import JOBS, Now, changed, job_of
 from service.jobs.states import FINISHED, RUNNING, Event, Kind, Stage
-from service.jobs.transition import changed
 
 _RUNNING = JOBS.c.stage.in_([str(stage) for stage in RUNNING])
 _QUEUED = JOBS.c.stage == str(Stage.QUEUED)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from service.jobs.interface import Jobs
 from service.setting_values import InvalidSetting
 from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.jobs.store import JobStore
 
 INSTALL = "pip install 'tokd[jobs]'"
 
@@ -17,7 +20,7 @@ def is_there() -> bool:
     return all(map(find_spec, ("psycopg", "sqlalchemy")))
 
 
-def open_jobs(settings: Settings) -> Jobs | None:
+def open_jobs(settings: Settings) -> JobStore | None:
     """Open the store that the settings name; ``None`` without the extra.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The tables of jobs and of their parts, and how rows of jobs are read.
+"""The table of jobs, the statement that changes a stage there, and the reading of its rows.
 
 Times are the database's: workers on several hosts agree on when a lease has run out, whatever their own clocks say.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Float,
     Index,
     Integer,
@@ -18,13 +19,18 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    Update,
+    and_,
+    case,
+    or_,
+    update,
 )
 from sqlalchemy.engine import Row
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.jobs.job import Artifact, Job, JobError, JobProgress, JobStatus
-from service.jobs.states import Kind, Stage
+from service.jobs.states import TRANSITIONS, Event, Kind, Stage
 
 SCHEMA_VERSION = 2
 """Of the tables in a SQLite file, in its ``user_version``; files of before it was written have 0, and those of before
@@ -80,6 +86,21 @@ def _now_in_sqlite(*_: object, **__: object) -> str:
 @compiles(Now, "postgresql")
 def _now_in_postgres(*_: object, **__: object) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+def changed(happening: Event, **values: Any) -> Update:
+    """Return the compare-and-set of an event: it happens to jobs in whose stage it can, and others stay as they are."""
+    ends: dict[Stage, list[ColumnElement[bool]]] = {}
+    for kind, events in TRANSITIONS.items():
+        for start, end in events.get(happening, {}).items():
+            ends.setdefault(end, []).append(and_(JOBS.c.kind == str(kind), JOBS.c.stage == str(start)))
+    cases = [(or_(*starts), str(end)) for end, starts in ends.items()]
+    return (
+        update(JOBS)
+        .where(or_(*(where for where, _ in cases)))
+        .values(stage=case(*cases), version=JOBS.c.version + 1, **values)
+        .returning(JOBS)
+    )
 
 
 def job_of(row: Row[Any]) -> Job:

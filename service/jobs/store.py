@@ -1,4 +1,7 @@
-"""Submit, read and cancel jobs: the interface of routes, on the table."""
+"""Submit, read and cancel jobs: the interface of routes, on the table.
+
+Every call may block on a disk or a database: make it in a thread. Any can raise ``JobsUnavailable``.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,10 @@ from sqlalchemy.engine import Connection, Row
 
 from service.errors import ServiceError, quote
 from service.jobs.database import Database, translated
-from service.jobs.interface import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
+from service.jobs.errors import IdempotencyConflict, JobFinished, QueueFull, UnknownJob
 from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
-from service.jobs.schema import JOBS, STATUS, Now, job_of, status_of
+from service.jobs.schema import JOBS, STATUS, Now, changed, job_of, status_of
 from service.jobs.states import Event, Kind, Stage, State, stages_of, state_of
-from service.jobs.transition import changed
 from service.registry.places import jobs_directory, tokenizers_directory
 from service.setting_values import InvalidSetting
 from service.settings import Settings
@@ -32,7 +34,7 @@ QUEUE_RETRY_SECONDS = 30
 
 
 class JobStore:
-    """``Jobs`` on a table.
+    """The jobs of a server, as their callers see them: an owner of ``None`` sees all; of another kind a job is unknown.
 
     Args:
         directory: holds a directory for each job that is prepared, queued or running.
@@ -65,7 +67,7 @@ class JobStore:
         return cls(database, directory, max_queued=settings.max_jobs)
 
     def prepare(self) -> Prepared:
-        """Make a directory for the uploads of a job."""
+        """Make a directory for the uploads of a job that will be submitted; without a job it is removed in time."""
         job_id = new_id()
         directory = self.directory / job_id
         with translated():
@@ -73,11 +75,17 @@ class JobStore:
         return Prepared(job_id, directory)
 
     def discard(self, prepared: Prepared) -> None:
-        """Remove what was prepared."""
+        """Remove what was prepared, since it is not submitted."""
         shutil.rmtree(prepared.directory, ignore_errors=True)
 
     def submit(self, request: JobRequest) -> tuple[Job, bool]:
-        """Queue a job, or find the one that the same request under the same key has made."""
+        """Queue a job and return whether it is new: the same request under the same key gives the job there is.
+
+        What was prepared for a request that makes no new job is removed.
+
+        Raises:
+            IdempotencyConflict, QueueFull
+        """
         try:
             with self.database.write() as connection:
                 self.database.lock(connection)
@@ -121,7 +129,11 @@ class JobStore:
         return job_of(row), True
 
     def get(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
-        """Return a job."""
+        """Return a job.
+
+        Raises:
+            UnknownJob
+        """
         return job_of(self._row(job_id, owner, kind, JOBS))
 
     def list(
@@ -133,7 +145,7 @@ class JobStore:
         before: str | None = None,
         limit: int = 50,
     ) -> Page:
-        """Return jobs, newest first."""
+        """Return jobs, newest first; ``before`` is the cursor of an earlier page."""
         if not self.database.exists:
             return Page((), None)
         # An id begins with the time it was made at.
@@ -155,7 +167,11 @@ class JobStore:
         return Page(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None)
 
     def cancel(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
-        """Cancel a job: its worker finds it gone at the next heartbeat and ends its process."""
+        """Cancel a job, again and again if need be; its worker sees it at the next heartbeat and ends its process.
+
+        Raises:
+            UnknownJob, JobFinished
+        """
         self.status(job_id, owner, kind)
         with self.database.write() as connection:
             before = connection.execute(select(JOBS.c.worker).where(JOBS.c.id == job_id)).scalar_one_or_none()
@@ -172,11 +188,15 @@ class JobStore:
         return job_of(row)
 
     def status(self, job_id: str, owner: str | None, kind: Kind | None = None) -> JobStatus:
-        """Return the present state of a job."""
+        """Return the present state of a job without its request; never wait for a change.
+
+        Raises:
+            UnknownJob
+        """
         return status_of(self._row(job_id, owner, kind, *STATUS))
 
     def counts(self) -> Mapping[tuple[Kind, State], int]:
-        """Count the jobs by kind and state."""
+        """Count the jobs that are kept, by kind and state."""
         found = dict.fromkeys(product(Kind, State), 0)
         if self.database.exists:
             grouped = select(JOBS.c.kind, JOBS.c.stage, func.count()).group_by(JOBS.c.kind, JOBS.c.stage)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from service.jobs.database import RETRY_SECONDS
-from service.jobs.interface import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.jobs.store import JobStore
 from service.jobs.worker import run
 from service.log_lines import configure_logging

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from service.job_process.control import ignore_hangup
 from service.jobs.database import translated
+from service.jobs.errors import JobsUnavailable
 from service.jobs.helping import help_with, unattended
-from service.jobs.interface import JobsUnavailable
 from service.jobs.job_run import COMMANDS, WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from service.errors import quote
-from service.registry.fingerprint import Literals
 from service.registry.models import matcher
-from service.registry.served import UNKNOWN_LENGTH, ServedTokenizer
+from service.registry.served import UNKNOWN_LENGTH, Literals, ServedTokenizer
 from service.request_log import Trace
 from service.setting_values import InvalidSetting
 from service.settings import Settings

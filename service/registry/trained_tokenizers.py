@@ -8,8 +8,7 @@ from pathlib import Path
 from cachetools import LRUCache
 
 from service.registry.artifact_dirs import MANIFEST, damaged, first_of, verified
-from service.registry.fingerprint import IdOptions
-from service.registry.served import ServedTokenizer
+from service.registry.served import IdOptions, ServedTokenizer
 from tokenizer_core import TokdError, Tokenizer
 
 EXPRESSION_STEPS = 1 << 18

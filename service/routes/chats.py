@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from service.errors import ServiceError, from_core, quote
 from service.http.response_json import report_bytes
-from service.registry.fingerprint import Literals
-from service.registry.served import ServedTokenizer
+from service.registry.served import Literals, ServedTokenizer
 from service.routes.texts import Array
 from service.schemas.requests import ChatOptions, CountRequest, EncodeRequest, RenderRequest, TextOrChatRequest, is_one
 from service.settings import Settings

@@ -22,7 +22,7 @@ from tokenizer_core import TokdError
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainTextsOrChats("count", state.current.registry, state.settings, state.limits.threads)
-    post(app, state, "/count", count, state.requests.to_count, CountAnswer, plain=plain)
+    post(app, state, "/count", count, CountRequest, CountAnswer, plain=plain)
 
 
 def count(state: ServerState, body: CountRequest) -> Answer:

@@ -12,7 +12,7 @@ import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
-from service.auth import need_of
+from service.auth.route_scopes import need_of
 from service.routes.docs_page import page
 from service.routes.playground import POLICY
 from service.state import ServerState

@@ -34,6 +34,7 @@ from service.routes.texts import (
     texts_of,
 )
 from service.schemas.answers import EncodeAnswer
+from service.schemas.fields import under_limits
 from service.schemas.parts import PARTS, PLAIN, PartName, Subject, needs_of
 from service.schemas.requests import EncodeRequest
 from service.state import ServerState
@@ -61,7 +62,7 @@ def mount(app: FastAPI, state: ServerState) -> None:
         state,
         "/encode",
         encode,
-        state.requests.to_encode,
+        EncodeRequest,
         EncodeAnswer,
         responses=RESPONSES,
         plain=PlainTextsOrChats("encode", state.current.registry, state.settings, state.limits.threads),
@@ -72,7 +73,7 @@ def mount(app: FastAPI, state: ServerState) -> None:
 
 def negotiator(state: ServerState) -> Negotiate:
     """Return what finds the handler of a request by the formats of its body and of the answer that it accepts."""
-    parse, current = parser(state.requests.to_encode), state.current
+    parse, current = parser(under_limits(EncodeRequest, state.settings)), state.current
     read = partial(response_arrow.read, parse=parse, max_items=state.settings.max_items)
     has_arrow = response_arrow.is_there()
     plain = {media.OCTETS: PlainBytes(current.registry, state.settings)}

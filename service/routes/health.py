@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Response
 from starlette.concurrency import run_in_threadpool
 
-from service.jobs import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.schemas.answers import Health

@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from service.admission.deadline import require_time
 from service.admission.limits import HEAVY_BYTES, Disconnected, Limits
 from service.admission.threads import saturated
-from service.auth import NEEDS
+from service.auth.route_scopes import NEEDS
 from service.errors import MEDIA_TYPE, Dialect, Refusal, ServiceError, refusal
 from service.http.asgi_request import IS_GONE, WRITE_WHOLE
 from service.http.body_errors import name_mistyped
@@ -34,6 +34,7 @@ from service.http.wire import COPIED_BYTES
 from service.pipeline import Gate, ask_kernel
 from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
+from service.schemas.fields import under_limits
 from service.schemas.requests import INLINE_STEPS, RequestBody
 from service.state import ServerState
 from tokenizer_core import InternalError, StepsSpent, steps_bounded
@@ -358,6 +359,7 @@ def post(
         negotiate: finds what handles a request whose body or answer is not JSON.
         other_bodies: documents, by media type, the bodies that are not JSON.
     """
+    model = under_limits(model, state.settings)
     examples: Any = {
         name: {"summary": example.summary, "value": example.body, "x-status": example.status}
         for name, example in model.EXAMPLES.items()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from fastapi import FastAPI
+from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.fast_path import PlainTexts
@@ -26,17 +27,51 @@ from service.routes.texts import (
     token_texts,
 )
 from service.schemas.answers import OffsetsAnswer
-from service.schemas.offsets import OffsetsRequest
+from service.schemas.fields import LEFT_TO_RIGHT, MostIds, MostItems, Span
 from service.schemas.parts import Nulls
+from service.schemas.requests import Example, TextOrChatRequest
 from service.settings import Settings
 from service.state import ServerState
 from tokenizer_core import EncodedPair, Offsets, Unit, length_in, overlapping
 
 
+class OffsetsRequest(TextOrChatRequest):
+    """Text whose ids are wanted with their places. Of chats, places are in the rendered text, which `/render` gives."""
+
+    unit: Unit = Field(
+        "char", description="What spans count: `byte` of UTF-8, `char` (code points) or `utf16` code units."
+    )
+    trim_offsets: bool = Field(
+        False,
+        description="Leave white space at both ends of a token out of its span.",
+    )
+    tokens: bool = Field(False, description="Also return the text of every token.")
+    target_spans: Annotated[MostIds[Span] | MostItems[MostIds[Span]] | None, LEFT_TO_RIGHT] = Field(
+        None,
+        description="Half-open spans in `unit`, one list a text or chat: `mask` is 1 for tokens that overlap one of "
+        "them.",
+    )
+
+    EXAMPLES: ClassVar[dict[str, Example]] = {
+        "one text": Example("a span for every id, in characters", {"text": "Grüße 🙂", "unit": "char", "tokens": True}),
+        "a mask": Example("the tokens that overlap `world`", {"text": "Hello, world!", "target_spans": [[7, 12]]}),
+        "a chat": Example(
+            "places in the rendered text", {"messages": [{"role": "user", "content": "Hello"}], "unit": "byte"}
+        ),
+        "a span outside the text": Example(
+            "refused with its place", {"text": "Hello", "target_spans": [[2, 3], [0, 99]]}, status=422
+        ),
+    }
+
+    def asks_more(self) -> bool:
+        """Tell whether the text of every token is asked for, other spans, or which of them lie in spans."""
+        return self.tokens or self.trim_offsets or self.target_spans is not None
+
+
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
     plain = PlainTexts("offsets", state.current.registry, state.settings, state.limits.threads)
-    post(app, state, "/offsets", offsets, state.requests.to_offsets, OffsetsAnswer, plain=plain)
+    post(app, state, "/offsets", offsets, OffsetsRequest, OffsetsAnswer, plain=plain)
 
 
 def offsets(state: ServerState, body: OffsetsRequest) -> Answer:

@@ -21,7 +21,7 @@ _OPTIONS = ("method", "overflow", "align", "seed", "pad", "train_on", "eos", "ad
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    post(app, state, "/pack", pack_examples, state.requests.to_pack, PackAnswer)
+    post(app, state, "/pack", pack_examples, PackRequest, PackAnswer)
 
 
 def pack_examples(state: ServerState, body: PackRequest) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from fastapi import FastAPI
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at, from_core
 from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes import chats
@@ -36,7 +36,7 @@ _ID_BYTES = 64
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    post(app, state, "/parse", parse, state.requests.to_parse, ParseAnswer)
+    post(app, state, "/parse", parse, ParseRequest, ParseAnswer)
 
 
 def parse(state: ServerState, body: ParseRequest) -> Answer:
@@ -115,7 +115,7 @@ class _Parsers:
     def parse(self, output: Output, path: str) -> ParsedChat:
         if (output.ids is None) is (output.text is None):
             raise ServiceError("missing_field", "an output has ids or a text", f"{path}.ids")
-        try:
+        with core_errors_at(f"{path}.{'text' if output.ids is None else 'ids'}"):
             parser = ChatParser(
                 self._template,
                 self._prompt,
@@ -125,5 +125,3 @@ class _Parsers:
                 finish_reason=output.finish_reason,
             )
             return parser.parse(output.text if output.ids is None else np.array(output.ids, np.uint32))
-        except TokdError as error:
-            raise from_core(error, f"{path}.{'text' if output.ids is None else 'ids'}") from error

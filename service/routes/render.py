@@ -18,7 +18,7 @@ from tokenizer_core import Span
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    post(app, state, "/render", render, state.requests.to_render, RenderAnswer)
+    post(app, state, "/render", render, RenderRequest, RenderAnswer)
 
 
 def render(state: ServerState, body: RenderRequest) -> Answer:

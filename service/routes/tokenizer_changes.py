@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from service.admission.limits import Disconnected
 from service.admission.threads import Threads
@@ -26,14 +27,13 @@ from service.registry.registry import require_name
 from service.registry.served import ServedTokenizer
 from service.registry.unpacking import unpack
 from service.request_log import LogEntry
-from service.routes.check_upload import confined
+from service.routes.check import confined
 from service.routes.jobs.access import Access, JobAccess
 from service.routes.jobs.uploads import in_steps, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
 from service.routes.server import Server
 from service.routes.tokenizers import Reference, described, find
 from service.schemas.answers import TokenizerInfo
-from service.schemas.tokenizer_changes import AddTokenizerRequest, AliasRequest
 from service.settings import Settings
 from service.state import ServerState
 from tokenizer_core import TokdError, Tokenizer
@@ -46,6 +46,27 @@ _BESIDE = ("*.json", "*.jinja", "merges.txt", "additional_chat_templates/*")
 T = TypeVar("T")
 
 Name = Annotated[str | None, Query(description="The name of a tokenizer whose archive is the body.")]
+
+
+class AddTokenizerRequest(BaseModel):
+    """A tokenizer to serve."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str = Field(description="Its name from now on.")
+    source: str = Field(
+        description="An absolute path below a directory of the setting `tokenizer_roots`, `hf:ORG/NAME[@REVISION]`, or "
+        "a reference to a tokenizer of this server, such as a trained one's hash.",
+        max_length=4096,
+    )
+
+
+class AliasRequest(BaseModel):
+    """What an alias means."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    tokenizer: str = Field(description="A name or hash of a tokenizer that is loaded.")
 
 
 class Changes:

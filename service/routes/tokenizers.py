@@ -53,8 +53,26 @@ async def tokenizer(server: Server, ref: Reference) -> Any:
 
 def described(server: ServerState, loaded: ServedTokenizer) -> dict[str, Any]:
     """Describe a tokenizer as ``TokenizerInfo`` says."""
-    info = loaded.info(default=loaded is server.registry.default, models=server.registry.models.of(loaded))
-    return {**info, "fingerprint": loaded.fingerprint}
+    tokenizer, settings, registry = loaded.tokenizer, loaded.tokenizer.settings, server.registry
+    return {
+        "tokenizer": loaded.hash,
+        "name": loaded.name,
+        "default": loaded is registry.default,
+        "models": registry.models.of(loaded),
+        "vocab_size": tokenizer.vocab_size,
+        "special_tokens": tokenizer.special_tokens,
+        "pad_id": tokenizer.pad_id,
+        "unk_id": getattr(tokenizer.config.model, "unk", None),
+        "padding_side": settings.padding_side,
+        "truncation_side": settings.truncation_side,
+        "model_max_length": settings.model_max_length,
+        "template": loaded.template,
+        "templates": dict(tokenizer.templates),
+        "missing_tokens": dict(tokenizer.missing_tokens),
+        "unicode_version": tokenizer.unicode_version,
+        "provenance": dict(tokenizer.provenance),
+        "fingerprint": loaded.fingerprint,
+    }
 
 
 def mount(app: FastAPI, _: ServerState) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from service.schemas.block_hashes import BlockHashesOfRow
-from service.schemas.fields import Span, drop_default
+from service.schemas.fields import Part, Span, drop_default
 from service.schemas.parts import PARTS
 from service.schemas.since import NEW_IDS, PREFIX_HASH, SINCE_OF_ANSWER, Since
 from tokenizer_core import Side
@@ -23,10 +23,8 @@ SpanRows = list[Span] | list[list[Span]]
 SequenceRows = list[int | None] | list[list[int | None]]
 
 
-class Answer(BaseModel):
+class Answer(Part):
     """A body that the service sends."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tokenizer: str = Field(description="The hash of the tokenizer that made this answer: equal hashes mean equal ids.")
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from service.schemas.fields import RequestPart
 from service.schemas.requests import Example, RequestBody
+from service.schemas.training import NEXT, OWNER, AnyJobSummary, Count
 from service.schemas.training import CorpusRequest as Corpus
-from service.schemas.training import Count, JobErrorAnswer, Time
 from tokenizer_core import CorpusFormat, Dtype, LayoutName, SpecialTokens, TrainedOn, did_you_mean
 
 MAX_NAME = 200
@@ -32,10 +33,8 @@ def _place_or_token(eos: object) -> object:
     raise PydanticCustomError("unknown_place", "this must be after, before, none, or a special token or its id")
 
 
-class EncodingSettings(BaseModel):
+class EncodingSettings(RequestPart):
     """The settings of `encode-corpus`."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     format: Annotated[LayoutName, BeforeValidator(_known)] = Field("megatron", description="The trainer's format.")
     eos: Annotated[Literal["after", "before", "none"] | str | Count | None, BeforeValidator(_place_or_token)] = Field(
@@ -120,26 +119,18 @@ class TokenFilesAnswer(BaseModel):
     skipped: int = Field(description="Documents that were left out.")
 
 
-class EncodeJobSummary(BaseModel):
+class EncodeJobSummary(AnyJobSummary):
     """A job, as lists and events have it."""
 
-    id: str
-    name: str | None
-    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     phase: Literal["encoding", "publishing"] | None = Field(description="Of a running job.")
     progress: EncodingProgressAnswer | None
-    created_at: Time
-    started_at: Time | None
-    finished_at: Time | None
-    attempts: int = Field(description="How often a worker began it.")
-    error: JobErrorAnswer | None
     output: TokenFilesAnswer | None
 
 
 class EncodeJobAnswer(EncodeJobSummary):
     """A job."""
 
-    owner: str = Field(description="The name of the key that submitted it; `local` where no keys are needed.")
+    owner: str = OWNER
     tokenizer: str = Field(description="The hash.")
     settings: EncodingSettings
 
@@ -148,7 +139,7 @@ class EncodeJobList(BaseModel):
     """Jobs, newest first."""
 
     jobs: list[EncodeJobSummary]
-    next: str | None = Field(description="Send it as `before` for the jobs after these; null on the last page.")
+    next: str | None = NEXT
 
 
 class TokenFilesManifest(BaseModel):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Object, SpecialTokens
-from service.schemas.narrowing import list_of
+from service.schemas.fields import MostItems, Object, Part, SpecialTokens
 from service.schemas.requests import Example, Request
 from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 
@@ -16,7 +15,7 @@ from tokenizer_core import MAX_LENGTH, Method, Overflow, TrainedOn
 class PackRequest(Request):
     """Examples that are put together into packs."""
 
-    examples: list_of(Object) = Field(  # type: ignore[valid-type]
+    examples: MostItems[Object] = Field(
         description="Each with `messages` (and `tools`, `documents`, `chat_template_kwargs`), with `prompt` and "
         "`completion` (texts or messages), with `text`, or with `input_ids` (and `labels`)."
     )
@@ -52,10 +51,8 @@ class PackRequest(Request):
         return True
 
 
-class Pack(BaseModel):
+class Pack(Part):
     """A pack, whose lists a trainer takes as they are."""
-
-    model_config = ConfigDict(extra="forbid")
 
     input_ids: list[int]
     labels: list[int] = Field(description="The id to learn or -100, without a shift; never the first of an example.")

@@ -7,21 +7,18 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.schemas.answers import Answer
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import list_of
+from service.schemas.fields import Id, List, MostItems, Object, RequestPart
 from service.schemas.requests import Example, Request
 from tokenizer_core import ParsedChat
 
 
-class Output(BaseModel):
+class Output(RequestPart):
     """One output of a model: its ids, with those of special tokens, or its text."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-    ids: list_of(Id) | None = None  # type: ignore[valid-type]
+    ids: List[Id] | None = None
     text: str | None = None
     finish_reason: str | None = Field(None, description="Why the engine stopped: `length` cuts the last field off.")
 
@@ -29,10 +26,10 @@ class Output(BaseModel):
 class ParseRequest(Request):
     """Outputs of a model, to be read as messages."""
 
-    outputs: list_of(Output) = Field(  # type: ignore[valid-type]
+    outputs: MostItems[Output] = Field(
         description="Each with `ids` or `text`, and perhaps the `finish_reason` of the engine."
     )
-    messages: list[Object] | None = Field(
+    messages: MostItems[Object] | None = Field(
         None, description="The chat that the model answers; then `exact` says whether a message renders back."
     )
     prompt: str | None = Field(

@@ -11,8 +11,17 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.block_hashes import BLOCK_HASHES
-from service.schemas.fields import MAX_POSITION, MAX_SEED, Id, Object, SpecialTokens, drop_default
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import (
+    LEFT_TO_RIGHT,
+    MAX_POSITION,
+    MAX_SEED,
+    Id,
+    MostIds,
+    MostItems,
+    Object,
+    SpecialTokens,
+    drop_default,
+)
 from service.schemas.parts import PARTS, PLAIN, PartName
 from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation
@@ -59,6 +68,9 @@ class RequestBody(BaseModel):
     LISTS: ClassVar[tuple[str, ...]] = ()
     """Fields with lists of objects that stay JSON (``JsonList``), since the kernel alone reads them."""
 
+    CHATS: ClassVar[str] = ""
+    """The field with a chat or chats to render."""
+
     def heavy(self) -> bool:
         """Tell whether a small body asks for work that does not belong on the event loop."""
         return False
@@ -73,11 +85,11 @@ class RequestBody(BaseModel):
 
     def renders(self) -> bool:
         """Tell whether there are chats: their template is a program, which may take long."""
-        return False
+        return self.CHATS != "" and getattr(self, self.CHATS) is not None
 
     def renders_little(self) -> bool:
         """Tell whether the chats of a small body are few, and little is to be made of them."""
-        return True
+        return self.CHATS == "" or is_one(getattr(self, self.CHATS))
 
 
 _SUBJECT = ("text", "text_pair", "words", "messages", "ids")
@@ -103,18 +115,20 @@ class Request(RequestBody):
 class TextRequest(Request):
     """A body with text to encode, or with chats in its place."""
 
-    text: Annotated[str | list[str], LEFT_TO_RIGHT] = Field(
+    CHATS = "messages"
+
+    text: Annotated[str | MostItems[str], LEFT_TO_RIGHT] = Field(
         _NOT_SENT,
         json_schema_extra=drop_default,
         description="One text, or a list of texts: then every field of the answer is a list with one entry a text.",
     )
-    text_pair: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+    text_pair: Annotated[str | MostItems[str] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="The second text of a pair, as rerankers and cross-encoders take it: one for one `text`, a list "
         "for a list. Both stand in one row, in the tokenizer's frame for pairs. `/encode` also takes a list beside one "
         "`text`, such as a query, which stands in each row.",
     )
-    messages: Annotated[list[Object] | list[list[Object]] | None, LEFT_TO_RIGHT] = Field(
+    messages: Annotated[MostItems[Object] | MostItems[MostItems[Object]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: one chat, or a list of chats. In chats `special_tokens` is `text` by default, "
         "`parse` is taken only if this server's settings allow it, and `add_special_tokens` is false: the template "
@@ -155,10 +169,6 @@ class TextRequest(Request):
         """Return the reference."""
         return (self.tokenizer,)
 
-    def renders(self) -> bool:
-        """Tell whether there are chats in place of texts."""
-        return self.messages is not None
-
 
 def is_one(chats: Any) -> bool:
     """Tell whether there is one chat; an empty list is a chat without messages, which is refused."""
@@ -196,7 +206,9 @@ class ChatOptions(RequestBody):
 class RenderRequest(ChatOptions, Request):
     """A chat to render."""
 
-    messages: Annotated[list[Object] | list[list[Object]], LEFT_TO_RIGHT] = Field(
+    CHATS = "messages"
+
+    messages: Annotated[MostItems[Object] | MostItems[MostItems[Object]], LEFT_TO_RIGHT] = Field(
         description="One chat, or a list of chats: then every field of the answer is a list with one entry a chat."
     )
 
@@ -207,32 +219,20 @@ class RenderRequest(ChatOptions, Request):
         "no message": Example("a chat has at least one", {"messages": []}, status=422),
     }
 
-    def renders(self) -> bool:
-        """Tell that there are chats."""
-        return True
-
-    def renders_little(self) -> bool:
-        """Tell whether there is one chat."""
-        return is_one(self.messages)
-
 
 class TextOrChatRequest(ChatOptions, TextRequest):
     """A body with text or chats to encode."""
-
-    def renders_little(self) -> bool:
-        """Tell whether there is one chat."""
-        return is_one(self.messages)
 
 
 class EncodeRequest(TextOrChatRequest):
     """Text to encode, and what the answer is to hold."""
 
-    words: Annotated[list[str] | list[list[str]] | None, LEFT_TO_RIGHT] = Field(
+    words: Annotated[MostIds[str] | MostItems[MostIds[str]] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="In place of `text`: a text that is split into words, or a list of such texts. Each word is "
         "encoded as a text of its own, as transformers does with `is_split_into_words`.",
     )
-    word_labels: Annotated[list[int] | list[list[int]] | None, LEFT_TO_RIGHT] = Field(
+    word_labels: Annotated[MostIds[int] | MostItems[MostIds[int]] | None, LEFT_TO_RIGHT] = Field(
         None, description="A label for each of `words`: the part `labels` has it on the first id of the word."
     )
     truncation: Truncation | None = Field(
@@ -289,7 +289,7 @@ class EncodeRequest(TextOrChatRequest):
     )
     block_hashes: Object | None = BLOCK_HASHES
     since: Since | None = SINCE
-    prefix_ids: list[Id] | None = Field(
+    prefix_ids: MostIds[Id] | None = Field(
         None, description="Ids of an engine that one chat begins with, exactly as they are."
     )
     new_from: int | None = Field(None, description="The first message that `prefix_ids` do not stand for.")

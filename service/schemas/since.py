@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from service.schemas.fields import MAX_POSITION
+from service.schemas.fields import MAX_POSITION, Part
 
 
-class Since(BaseModel):
+class Since(Part):
     """Ids that the caller has."""
-
-    model_config = ConfigDict(extra="forbid")
 
     count: int = Field(ge=0, le=MAX_POSITION, description="How many; 0 to begin.")
     hash: str = Field("", pattern="^([0-9a-f]{32})?$", description="The `prefix_hash` that came with them.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from service.schemas.fields import RequestPart
 from service.schemas.requests import Example, RequestBody
 from tokenizer_core import CorpusFormat, Normalizing, OnError, Rewriting, Setting, training_settings
 
@@ -14,12 +15,12 @@ MAX_NAMES = 10_000
 
 Count = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+OWNER: Any = Field(description="The name of the key that submitted it; `local` where no keys are needed.")
+NEXT: Any = Field(description="Send it as `before` for the jobs after these; null on the last page.")
 
 
-class CorpusRequest(BaseModel):
+class CorpusRequest(RequestPart):
     """The corpus: one of `texts`, `files` and `urls`."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     texts: list[str] | None = Field(None, description="The documents themselves.")
     files: Annotated[list[str], Field(max_length=MAX_NAMES)] | None = Field(
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
 else:
     TrainingSettings = create_model(
         "TrainingSettings",
-        __config__=ConfigDict(strict=True, frozen=True, extra="forbid"),
+        __base__=RequestPart,
         __doc__="The settings of `train`.",
         **{name: _field(training_settings()[name]) for name in _ORDER},
     )
@@ -171,29 +172,36 @@ class JobArtifactAnswer(BaseModel):
     sizes: list[JobSizeAnswer] = Field(description="One for each of `settings.sizes`, in their order.")
 
 
-class JobSummary(BaseModel):
-    """A job, as lists and events have it."""
+class AnyJobSummary(BaseModel):
+    """A job of any kind, as lists and events have it."""
 
     id: str
     name: str | None
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    phase: Literal["counting", "merging", "learning", "seeds", "pruning", "publishing"] | None = Field(
-        description="Of a running job; `learning` is `merging` of a model without merges, but for Unigram: `seeds` and "
-        "`pruning`."
-    )
-    progress: JobProgressAnswer | None
+    phase: str | None
+    progress: BaseModel | None
     created_at: Time
     started_at: Time | None
     finished_at: Time | None
     attempts: int = Field(description="How often a worker began it.")
     error: JobErrorAnswer | None
+
+
+class JobSummary(AnyJobSummary):
+    """A job, as lists and events have it."""
+
+    phase: Literal["counting", "merging", "learning", "seeds", "pruning", "publishing"] | None = Field(
+        description="Of a running job; `learning` is `merging` of a model without merges, but for Unigram: `seeds` and "
+        "`pruning`."
+    )
+    progress: JobProgressAnswer | None
     artifact: JobArtifactAnswer | None
 
 
 class JobAnswer(JobSummary):
     """A job."""
 
-    owner: str = Field(description="The name of the key that submitted it; `local` where no keys are needed.")
+    owner: str = OWNER
     settings: TrainingSettings
 
 
@@ -275,4 +283,4 @@ class JobList(BaseModel):
     """Jobs, newest first."""
 
     jobs: list[JobSummary]
-    next: str | None = Field(description="Send it as `before` for the jobs after these; null on the last page.")
+    next: str | None = NEXT

@@ -107,7 +107,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._queue = Histogram(
+        self.queue_seconds = Histogram(
             "tokd_queue_seconds",
             "Time that large requests and chats waited for a thread.",
             buckets=_SECONDS,
@@ -120,7 +120,7 @@ class Metrics:
         self._held = level("tokd_held_bytes", "Bytes of bodies and large answers in memory.")
         self._work = level("tokd_work_bytes", "Bytes of large requests under way, with 1 MiB for a rendering.")
         self._in_threads = level("tokd_large_requests", "Large requests in threads or waiting for one.")
-        self._dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
+        self.dropped = Counter("tokd_access_log_dropped", "Lines the log could not take in time.", registry=registry)
         self._fast_path_failures = Counter(
             "tokd_fast_path_failures",
             "Requests that the fast path failed on by a bug and the route answered, by route and type of error.",
@@ -131,7 +131,7 @@ class Metrics:
         self._keys_broken = highest(
             "tokd_keys_broken", "1 while the file of keys cannot be used and those from before stay in force."
         )
-        self._engine_literals = highest(
+        self.engine_literals = highest(
             "tokd_engine_literals", "Models in whose chats literals become control tokens, by the setting literals."
         )
         _show_vocabularies(at_start, registry)
@@ -187,10 +187,6 @@ class Metrics:
         self._work.set(limits.work_bytes)
         self._in_threads.set(limits.in_threads)
 
-    def note_wait(self, seconds: float) -> None:
-        """Note how long a request waited for a thread."""
-        self._queue.observe(seconds)
-
     def note_keys(self, count: int, broken: bool) -> None:
         """Note how many keys are in force, and whether their file is broken."""
         self._keys.set(count)
@@ -201,14 +197,6 @@ class Metrics:
         kind = type(error).__name__
         self._fast_path_failures.labels(route, kind).inc()
         _log.error("the fast path of %s failed with %s; its route answers", route, kind)
-
-    def note_engine_literals(self, models: int) -> None:
-        """Note in how many models' chats users can write control tokens."""
-        self._engine_literals.set(models)
-
-    def drop_log_lines(self, lines: int) -> None:
-        """Count lines that the access log threw away."""
-        self._dropped.inc(lines)
 
     def page(self, jobs: Mapping[tuple[str, str], int]) -> bytes:
         """Write the numbers of all processes, and of ``jobs`` by kind and state, which no process counts for itself.

@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from tests.project.test_deploy import DEPLOY, documents
 from tests.project.test_packaging import compose, instructions
 from tests.support import postgres

@@ -21,7 +21,8 @@ import tokenizer_core
 from service import settings
 from service.app import create_app
 from service.errors import PROBLEMS
-from service.schemas import comparing, decoding, encode_jobs, offsets, parsing, requests, training
+from service.routes import compare, decode, offsets
+from service.schemas import encode_jobs, parsing, requests, training
 from tests.support import api_page
 from tests.support.paths import ROOT
 from tests.support.server import listening
@@ -176,13 +177,13 @@ def test_every_route_is_documented() -> None:
     ("page", "title", "model"),
     [
         ("http.md", "`POST /encode`", requests.EncodeRequest),
-        ("http.md", "`POST /decode`", decoding.DecodeRequest),
+        ("http.md", "`POST /decode`", decode.DecodeRequest),
         ("http.md", "`POST /offsets`", offsets.OffsetsRequest),
         ("http.md", "`POST /count`", requests.CountRequest),
         ("http.md", "`POST /render`", requests.RenderRequest),
         ("http.md", "`POST /parse`", parsing.ParseRequest),
         ("http.md", "`POST /parse`", parsing.Output),
-        ("http.md", "`POST /compare`", comparing.CompareRequest),
+        ("http.md", "`POST /compare`", compare.CompareRequest),
         ("http.md", "`POST /train-job`", training.TrainJobRequest),
         ("http.md", "`POST /train-job`", training.CorpusRequest),
         ("training.md", "Settings", training.TrainingSettings),

@@ -13,6 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.http import media
+from service.routes.compare import CompareAnswer
 from service.routes.compat import (
     anthropic,
     derender_chat,
@@ -26,9 +27,8 @@ from service.routes.compat import (
     sglang,
     vllm,
 )
+from service.routes.explain import ExplainAnswer
 from service.schemas.answers import CountAnswer, DecodeAnswer, EncodeAnswer, OffsetsAnswer, RenderAnswer
-from service.schemas.comparing import CompareAnswer
-from service.schemas.explaining import ExplainAnswer
 from service.schemas.packing import PackAnswer
 from service.schemas.parsing import ParseAnswer
 from tests.service.conftest import MakeClient

@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any, Literal
 
 from service.errors import ServiceError
-from service.registry.fingerprint import Literals
 from service.registry.served import ServedTokenizer
 from service.routes import chats
 from service.routes.compat.body_objects import Text, Tool, Uncountable
 from service.schemas.fields import Object
-from service.settings import Settings
+from service.state import ServerState
 from tokenizer_core import EncodedChat, MessageForm, RenderedChat
 
 FIELD = "chat_template_kwargs"
@@ -81,13 +80,18 @@ class Turn:
 class Variables:
     """The variables of one rendering, each with the field that set it.
 
+    Args:
+        effort: the request's own field ``reasoning_effort``.
+
     Attributes:
         values: by name.
     """
 
-    def __init__(self, sent: Object | None) -> None:
+    def __init__(self, sent: Object | None, effort: str | None = None) -> None:
         self.values: Object = {name: value for name, value in (sent or {}).items() if name not in _OVERLAID}
         self._places: dict[str, str] = {}
+        if effort is not None:
+            self.set_effort(effort, "reasoning_effort")
 
     def set(self, name: str, value: Any, place: str) -> None:
         """Set a variable that another field of the request stands for; it goes before the caller's."""
@@ -114,12 +118,15 @@ class Conversation:
         parameters: the name of the field that holds the schema of a tool's arguments.
         arguments: the name of the field that holds the arguments of a call.
         uncountable: refuses or notes what no template writes.
+        variables: those of the template.
     """
 
     parameters: str
     arguments: str
     uncountable: Uncountable
+    variables: Variables
     turns: list[Turn] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
 
     def add(self, turn: Turn) -> Turn:
         """Add a turn, and return it."""
@@ -128,19 +135,18 @@ class Conversation:
 
     def encode(
         self,
+        state: ServerState,
         loaded: ServedTokenizer,
-        settings: Settings,
-        tools: Sequence[Tool],
-        variables: Variables,
+        model: str | None,
         *,
         continues: bool = False,
-        literals: Literals = "text",
         form: MessageForm = "render",
         folds: Folds = "unwritten",
     ) -> EncodedChat:
         """Encode the prompt that a model would be given: up to its turn, or within it if that ``continues``.
 
         Args:
+            model: what the request names.
             folds: which later system messages are added to the first: those that the template does not write, where
                 it must write tools and calls, too; or all if it refuses one; or none. Where there is a message of
                 ``developer`` that the template does not know, vLLM's rule decides.
@@ -148,28 +154,29 @@ class Conversation:
         Errors:
             those of chats, at the fields of the request
         """
+        has_tools = bool(self.tools)
         try:
-            if folds != "none" and not self._is_decided(loaded, has_tools=bool(tools)):
-                is_written = partial(chats.writes, loaded, has_tools=bool(tools), refused=folds == "refused")
+            if folds != "none" and not self._is_decided(loaded, has_tools=has_tools):
+                is_written = partial(chats.writes, loaded, has_tools=has_tools, refused=folds == "refused")
                 self.turns = _folded(self.turns, is_written)
             encoded = chats.encode_one(
                 loaded,
                 [turn.message() for turn in self.turns],
                 "messages",
-                settings,
+                state.settings,
                 args_field=FIELD,
-                tools=[tool.given for tool in tools] or None,
+                tools=[tool.given for tool in self.tools] or None,
                 add_generation_prompt=not continues,
                 continue_final_message=continues,
-                template_args=variables.values,
-                literals=literals,
+                template_args=self.variables.values,
+                literals=state.engines.literals(model, loaded.name),
                 form=form,
             )
             if folds == "unwritten":
-                self._look_for_what_is_left_out(encoded.rendered, tools)
+                self._look_for_what_is_left_out(encoded.rendered)
             return encoded
         except ServiceError as error:
-            error.path = self._sent(error.path or "", tools, variables) or None
+            error.path = self._sent(error.path or "") or None
             raise
 
     def _is_decided(self, loaded: ServedTokenizer, *, has_tools: bool) -> bool:
@@ -179,7 +186,7 @@ class Conversation:
         is_known = '"developer"' in source or "'developer'" in source
         return not is_known and any(turn.role == "developer" for turn in self.turns)
 
-    def _sent(self, path: str, tools: Sequence[Tool], variables: Variables) -> str:
+    def _sent(self, path: str) -> str:
         """Return the field of the request that a field of what was rendered came from."""
         message, tool = _MESSAGE.match(path), _TOOL.fullmatch(path)
         if message is not None:
@@ -190,14 +197,16 @@ class Conversation:
             within = message[5] if self.arguments == "input" else ""
             return f"{place}.{self.arguments}{within}" if message[4] else place
         if tool is not None:
-            return f"{tools[int(tool[1])].place}.{self.parameters if tool[2] == 'parameters' else tool[2]}{tool[3]}"
-        return variables.sent(path)
+            return (
+                f"{self.tools[int(tool[1])].place}.{self.parameters if tool[2] == 'parameters' else tool[2]}{tool[3]}"
+            )
+        return self.variables.sent(path)
 
-    def _look_for_what_is_left_out(self, rendered: RenderedChat, tools: Sequence[Tool]) -> None:
+    def _look_for_what_is_left_out(self, rendered: RenderedChat) -> None:
         """Refuse or note tools and calls of which a template that knows none of them writes nothing."""
         written = {(span.message, re.split(r"[.\[]", span.field, maxsplit=1)[0]) for span in rendered.spans}
         if (None, "tools") not in written:
-            for tool in tools:
+            for tool in self.tools:
                 self._leave_out("tools", "tools", tool.place)
         for at, turn in enumerate(self.turns):
             if (at, "tool_calls") not in written:

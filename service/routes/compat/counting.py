@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, Field
 
 from service.http.response_json import Answer
-from service.registry.served import ServedTokenizer
-from service.request_log import Trace
 from service.routes.compat import prompts
 from service.routes.compat.body_objects import Uncountable
+from service.routes.compat.conversation import Conversation
+from service.state import ServerState
 
 UNCOUNTABLE: Any = Field(
     None,
@@ -28,7 +29,18 @@ class Skipped(BaseModel):
     type: str = Field(description="What it is.")
 
 
-def counted(loaded: ServedTokenizer, headers: Trace, tokens: int, head: bytes, uncountable: Uncountable) -> Answer:
-    """Return an answer that begins with ``head`` and says what is not in the count."""
+def counted(
+    state: ServerState, body: Any, read: Callable[[Any, Uncountable], Conversation], head: bytes, **ways: Any
+) -> Answer:
+    """Count all that a model would be given, the beginning of its turn included, and say what is not in the count.
+
+    Args:
+        read: returns the conversation of the body.
+        head: the beginning of the answer, with the place of the number.
+        ways: those of ``Conversation.encode``.
+    """
+    loaded = state.registry.of_model(body.model)
+    uncountable = Uncountable(skip=(body.uncountable or state.settings.uncountable) == "skip")
+    tokens = len(read(body, uncountable).encode(state, loaded, body.model, **ways).ids)
     skipped = b',"skipped":' + orjson.dumps(uncountable.skipped) if uncountable.skips else b""
-    return prompts.written(loaded, headers, tokens, head, skipped, b"}")
+    return prompts.written(state, loaded, body.model, tokens, head % tokens, skipped, b"}")

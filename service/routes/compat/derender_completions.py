@@ -12,7 +12,6 @@ from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
 from service.routes.compat import derendering, sampling, vllm
 from service.routes.compat.derender_models import (
-    FIRST,
     AnsweredRequest,
     CompletionLogProbs,
     DerenderAnswer,
@@ -25,8 +24,7 @@ from service.routes.compat.derender_models import (
 )
 from service.routes.compat.derendering import Outputs, as_lists
 from service.routes.json_route import post
-from service.schemas.fields import Object, Position
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, List, Object, Position
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -36,13 +34,13 @@ PATH = "/v1/completions/derender"
 class VllmDerenderCompletionRequest(DerenderFields):
     """What an engine generated from prompts. Fields that are not named here are ignored."""
 
-    generate_responses: Annotated[list[GenerateResponse], FIRST] | None = Field(
+    generate_responses: List[GenerateResponse] | None = Field(
         None, description="The engine's answers, one for each prompt."
     )
     prompt_tokens: Annotated[list[Position] | Position | None, LEFT_TO_RIGHT] = Field(
         None, description="The number of ids of each prompt, for `usage`; of a stream one number."
     )
-    prompt_token_ids: Annotated[Ids | Annotated[list[Ids | None], FIRST] | None, LEFT_TO_RIGHT] = Field(
+    prompt_token_ids: Annotated[Ids | List[Ids | None] | None, LEFT_TO_RIGHT] = Field(
         None, description="The ids of each prompt, or the last of them: a first space may hang on them."
     )
     completion_request: AnsweredRequest | None = Field(None, description="The request that was rendered.")

@@ -11,14 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from service.routes.compat.generation_models import Integer
 from service.routes.compat.render_chat import Effort
-from service.schemas.fields import Id, Object, Position
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Id, List, Object, Position
 from service.schemas.requests import RequestBody
 
-FIRST = Field(fail_fast=True)
-"""The first bad item of a list ends its check."""
-
-Ids = Annotated[list[Id], FIRST]
+Ids = List[Id]
 
 
 class _Given(BaseModel):
@@ -35,13 +31,13 @@ class GeneratedLogProb(_Given):
 class GeneratedToken(GeneratedLogProb):
     """The token of one place, with others that could have been."""
 
-    top_logprobs: Annotated[list[GeneratedLogProb], FIRST] = []
+    top_logprobs: List[GeneratedLogProb] = []
 
 
 class GeneratedLogProbs(_Given):
     """The logarithms of probabilities of a choice, one entry a token."""
 
-    content: Annotated[list[GeneratedToken], FIRST] | None = None
+    content: List[GeneratedToken] | None = None
 
 
 class GeneratedDelta(_Given):
@@ -80,14 +76,14 @@ class GenerateChunk(Generated):
     """A part of an answer, as the engine streams it."""
 
     usage: Usage | None = None
-    choices: Annotated[list[GeneratedDelta], FIRST]
+    choices: List[GeneratedDelta]
 
 
 class GenerateResponse(Generated):
     """A whole answer."""
 
-    choices: Annotated[list[GeneratedChoice], FIRST]
-    prompt_logprobs: Annotated[list[Object | None], FIRST] | None = Field(None, description="Copied.")
+    choices: List[GeneratedChoice]
+    prompt_logprobs: List[Object | None] | None = Field(None, description="Copied.")
     kv_transfer_params: Object | None = Field(None, description="Copied.")
 
 
@@ -112,12 +108,12 @@ class AnsweredChatRequest(AnsweredRequest):
     """The request for a chat completion that was rendered; what is not named here has no part in its answer."""
 
     model: str | None = None
-    messages: Annotated[list[Object], FIRST] = Field(description="Rendered again if no ids of the prompt are sent.")
-    tools: Annotated[list[Object], FIRST] | None = Field(None, description="Say the types of arguments.")
+    messages: List[Object] = Field(description="Rendered again if no ids of the prompt are sent.")
+    tools: List[Object] | None = Field(None, description="Say the types of arguments.")
     tool_choice: Annotated[str | Object | None, LEFT_TO_RIGHT] = None
     chat_template_kwargs: Object | None = None
     reasoning_effort: Effort | None = None
-    documents: Annotated[list[Object], FIRST] | None = None
+    documents: List[Object] | None = None
     add_generation_prompt: bool | None = None
     continue_final_message: bool | None = None
     include_reasoning: bool | None = Field(None, description="Return the reasoning; true.")

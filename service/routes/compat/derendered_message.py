@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at
 from service.registry.engines import Parsing
 from service.registry.served import ServedTokenizer
 from service.routes.compat import prompts, vllm, vllm_messages
@@ -17,7 +17,7 @@ from service.routes.compat.derender_models import AnsweredChatRequest
 from service.schemas.fields import Object
 from service.schemas.parsing import weight
 from service.state import ServerState
-from tokenizer_core import ChatParser, ParsedChat, TokdError
+from tokenizer_core import ChatParser, ParsedChat
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 """Fields of messages that hold reasoning."""
@@ -83,12 +83,10 @@ class Messages:
         return delta | ({"tool_calls": calls} if calls else {}), finish_reason
 
     def _parser(self, finish_reason: str | None) -> ChatParser:
-        try:
+        with core_errors_at("chat_request.tools"):
             return self._loaded.tokenizer.chat_parser(
                 prompt=self._prompt, tools=self._tools, finish_reason=finish_reason
             )
-        except TokdError as error:
-            raise from_core(error, "chat_request.tools") from error
 
     def _field(self, parser: ChatParser, parsed: ParsedChat, names: Sequence[str]) -> str | None:
         """Return a text of a message, without what the prompt wrote of it."""
@@ -179,15 +177,11 @@ def messages_of(
     form = state.engines.parsing(model, loaded.name)
     if sent is None or form == "text":
         return None
-    try:
+    with core_errors_at("model"):
         if loaded.tokenizer.response_template is None:
             return None
-    except TokdError as error:
-        raise from_core(error, "model") from error
     if prompt is None:
-        variables = Variables(sent.chat_template_kwargs)
-        if sent.reasoning_effort is not None:
-            variables.set_effort(sent.reasoning_effort, "reasoning_effort")
+        variables = Variables(sent.chat_template_kwargs, sent.reasoning_effort)
         with within_request():
             found = vllm.encode_chat(
                 state, loaded, sent, sent.messages, variables, form="render", documents=sent.documents

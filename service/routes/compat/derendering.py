@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import orjson
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at, from_core
 from service.http.response_json import Answer, report_bytes
 from service.registry.served import ServedTokenizer
 from service.routes.compat import sampling
@@ -119,10 +119,8 @@ class Output:
         Errors:
             ``unknown_token_id``
         """
-        try:
+        with core_errors_at(f"{path}.token_ids"):
             text = self._stream.push(np.array(choice.token_ids or (), np.uint32))
-        except TokdError as error:
-            raise from_core(error, f"{path}.token_ids") from error
         if is_last:
             text += self._stream.finish().rstrip(_HALF)
         report_bytes(len(text))

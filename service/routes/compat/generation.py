@@ -10,22 +10,26 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
+from fastapi import FastAPI
+from pydantic import BaseModel
 
-from service.errors import ServiceError
+from service.errors import Dialect, ServiceError
 from service.http.fast_path import FastAnswers
 from service.http.json_body import parser
 from service.http.response_json import Answer, Block, Blocks, WrittenIds
 from service.registry.engines import Engines
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, Trace
-from service.routes.compat import prompts, sampling
+from service.routes.compat import prompts, sampling, vllm
 from service.routes.compat.dialects import error_info
-from service.routes.compat.generation_models import GenerationFields
+from service.routes.compat.generation_models import GenerateRequest, GenerationFields
 from service.routes.hashed_blocks import FIELD, hashes_of
-from service.routes.json_route import Handler, Negotiate
+from service.routes.json_route import Handler, post
 from service.routes.since import count_kept, new_of
 from service.routes.texts import Array, Ids
+from service.schemas.fields import under_limits
 from service.state import ServerState
+from tokenizer_core import EncodedChat
 
 _GAP = b"\0"
 
@@ -51,6 +55,11 @@ class Prompt(NamedTuple):
     spans: Array | None = None
 
 
+def prompt_of(body: GenerationFields, encoded: EncodedChat) -> Prompt:
+    """Return the prompt that a chat is, with the spans of its ids if they are asked for."""
+    return Prompt(encoded.ids, encoded.spans if body.return_token_offsets else None)
+
+
 def sent_id(headers: Headers) -> str:
     """Return the id of a request that its header names; empty if none does."""
     return next((value.decode("latin-1") for name, value in headers if name == b"x-request-id"), "")
@@ -61,13 +70,19 @@ def id_of(sent: str, body: GenerationFields) -> str:
     return sent or body.request_id or uuid4().hex
 
 
-def named_by_header(
+def declare(
+    app: FastAPI,
     state: ServerState,
+    path: str,
+    render: Callable[..., Answer],
     model: type[GenerationFields],
-    render: Callable[[ServerState, Any, str], Answer],
+    answer: type[BaseModel] = GenerateRequest,
+    *,
+    dialect: Dialect = dialect,
     plain: FastAnswers | None = None,
-) -> Negotiate:
-    """Return what hands a route the id of its request."""
+) -> None:
+    """Declare a route whose ``render`` also takes the id of its request."""
+    model = under_limits(model, state.settings)
     parse = parser(model)
 
     def negotiate(headers: Headers) -> Handler:
@@ -75,7 +90,8 @@ def named_by_header(
         answers = None if plain is None else plain.for_request(headers)
         return Handler(parse, lambda body: render(state.current.state, body, id_of(given, body)), plain=answers)
 
-    return negotiate
+    ways: Any = {"dialect": dialect, "responses": vllm.RESPONSES, "plain": plain, "negotiate": negotiate}
+    post(app, state, path, render, model, answer, **ways)
 
 
 def refuse_unhonoured(body: GenerationFields) -> None:

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, FiniteFloat
 
 from service.schemas.block_hashes import BLOCK_HASHES, BlockHashesOfRow
-from service.schemas.fields import Object, drop_default
-from service.schemas.narrowing import LEFT_TO_RIGHT
+from service.schemas.fields import LEFT_TO_RIGHT, Object, drop_default
 from service.schemas.requests import RequestBody
 from service.schemas.since import NEW_IDS, PREFIX_HASH, SINCE, SINCE_OF_ANSWER, Since
 from tokenizer_core import Side

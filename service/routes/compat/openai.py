@@ -10,14 +10,23 @@ from pydantic import BaseModel, Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import openai_items
-from service.routes.compat.body_objects import Tool, Uncountable
-from service.routes.compat.conversation import Conversation, Variables
+from service.routes.compat.body_objects import (
+    Tool,
+    Uncountable,
+    arguments_of,
+    function,
+    kind_of,
+    objects_of,
+    refuse_many_arguments,
+    text_of,
+    texts_of,
+    tool_of,
+)
+from service.routes.compat.conversation import Conversation, Turn, Variables
 from service.routes.compat.counting import SKIPPED, UNCOUNTABLE, Skipped, counted
 from service.routes.compat.dialects import status_of
 from service.routes.json_route import error_responses, post
-from service.schemas.fields import Object
-from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, MostItems, Object
 from service.schemas.requests import Example, RequestBody
 from service.state import ServerState
 
@@ -36,7 +45,7 @@ class OpenaiRequest(RequestBody):
     """What a response would be made from. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    input: Annotated[str | list[Object] | None, LEFT_TO_RIGHT] = Field(
+    input: Annotated[str | MostItems[Object] | None, LEFT_TO_RIGHT] = Field(
         None,
         description="A text, or items: messages, function calls and their outputs, reasoning. Others are refused "
         "or skipped.",
@@ -116,34 +125,157 @@ def dialect(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def openai_input_tokens(state: ServerState, body: OpenaiCountRequest) -> Answer:
     """Count the tokens of a request, as OpenAI's `/v1/responses/input_tokens`."""
-    # All that a model would be given, the beginning of its turn included.
-    loaded, settings = state.registry.of_model(body.model), state.settings
-    uncountable = Uncountable(skip=(body.uncountable or settings.uncountable) == "skip")
-    conversation, tools, variables = read(body, uncountable)
-    continues, literals = openai_items.goes_on(body.input), state.engines.literals(body.model, loaded.name)
-    ways: Any = {"continues": continues, "literals": literals, "form": "responses"}
-    encoded = conversation.encode(loaded, settings, tools, variables, **ways)
-    tokens = len(encoded.ids)
-    head = b'{"object":"response.input_tokens","input_tokens":%d' % tokens
-    return counted(loaded, state.engines.headers(body.model, loaded), tokens, head, uncountable)
+    head = b'{"object":"response.input_tokens","input_tokens":%d'
+    return counted(state, body, read, head, continues=goes_on(body.input), form="responses")
 
 
-def read(body: OpenaiRequest, uncountable: Uncountable) -> tuple[Conversation, list[Tool], Variables]:
-    """Return the conversation of a request, its tools and the variables of the template."""
+def read(body: OpenaiRequest, uncountable: Uncountable) -> Conversation:
+    """Return the conversation of a request."""
     for name in STATE:
         if getattr(body, name) is not None:
             raise ServiceError("invalid_option", f"nothing is kept here; send {name} as items of input", name)
-    conversation = openai_items.read(body.instructions, body.input, uncountable)
-    tools = openai_items.read_tools(body.tools, uncountable)
-    variables = Variables(body.chat_template_kwargs)
+    conversation = Conversation("parameters", "arguments", uncountable, Variables(body.chat_template_kwargs))
+    _add_turns(conversation, body.instructions, body.input)
+    conversation.tools = _read_tools(body.tools, uncountable)
     if isinstance(effort := (body.reasoning or {}).get("effort"), str):
-        variables.set_effort(effort, "reasoning.effort")
-    return conversation, tools, variables
+        conversation.variables.set_effort(effort, "reasoning.effort")
+    return conversation
+
+
+_TEXTS = {
+    "input_text": "text",
+    "output_text": "text",
+    "text": "text",
+    "summary_text": "text",
+    "reasoning_text": "text",
+    "refusal": "refusal",
+}
+"""The parts that are text, and the field that has it."""
+
+_ROLES = ("user", "assistant", "system", "developer")
+_BEGUN = ("in_progress", "incomplete")
+
+
+def _add_turns(conversation: Conversation, instructions: str | None, items: str | list[Object] | None) -> None:
+    """Add the turns of a request.
+
+    Errors:
+        ``invalid_option`` for an item or a part that is not text, by its type; ``missing_field``, ``invalid_type``
+    """
+    if instructions:
+        conversation.add(Turn("system", "instructions", [(instructions, "instructions")]))
+    if isinstance(items, str):
+        conversation.add(Turn("user", "input", [(items, "input")]))
+    else:
+        calls = (item for item in items or () if item.get("type") == "function_call")
+        refuse_many_arguments((call.get("arguments") for call in calls), "input")
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        _add(conversation, item, f"input[{at}]")
+    if not conversation.turns:
+        raise conversation.uncountable.nothing_left("send input, or instructions", "input")
+
+
+def goes_on(items: str | list[Object] | None) -> bool:
+    """Tell whether the last item is a message of the assistant that is not complete, which the model goes on with."""
+    last = items[-1] if isinstance(items, list) and items else {}
+    return last.get("type", "message") == "message" and last.get("role") == "assistant" and last.get("status") in _BEGUN
+
+
+def _read_tools(tools: list[Object] | None, uncountable: Uncountable) -> list[Tool]:
+    """Return OpenAI's functions, those of namespaces too: as vLLM names them, with the namespace before."""
+    found = []
+    for at, tool in enumerate(tools or ()):
+        place = f"tools[{at}]"
+        kind = kind_of(tool, place)
+        if kind == "function":
+            found.append(tool_of(function(tool, place), place))
+        elif kind == "namespace":
+            found += _of_namespace(tool, place, uncountable)
+        else:
+            uncountable.find("a tool", kind, place)
+    return found
+
+
+def _in_namespace(namespace: str, name: str) -> str:
+    """Return what a function of a namespace is called in a template."""
+    return f"{namespace}__{name}"
+
+
+def _of_namespace(namespace: Object, place: str, uncountable: Uncountable) -> list[Tool]:
+    found, prefix = [], text_of(namespace, "name", place)
+    for at, tool in enumerate(objects_of(namespace.get("tools"), f"{place}.tools")):
+        here = f"{place}.tools[{at}]"
+        kind = kind_of(tool, here)
+        if kind == "function":
+            name = _in_namespace(prefix, text_of(tool, "name", here))
+            found.append(tool_of(function(tool, here, name=name), here))
+        else:
+            uncountable.find("a tool", kind, here)
+    return found
+
+
+def _add(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
+    kind = kind_of(item, place, "message")
+    if kind == "message":
+        _add_message(conversation, item, place)
+    elif kind == "function_call":
+        name = text_of(item, "name", place)
+        arguments = arguments_of(text_of(item, "arguments", place), f"{place}.arguments")
+        if item.get("namespace") is not None:
+            name = _in_namespace(text_of(item, "namespace", place), name)
+        given = arguments if isinstance(arguments, dict) else {}
+        _assistant(conversation, place).call(text_of(item, "call_id", place), name, given, place)
+    elif kind == "function_call_output":
+        id = text_of(item, "call_id", place)
+        texts = texts_of(item.get("output"), f"{place}.output", _TEXTS, "a part", conversation.uncountable)
+        conversation.add(Turn("tool", place, [(text, place) for text, _ in texts], answers=id))
+    elif kind == "reasoning":
+        _add_reasoning(conversation, item, place)
+    else:
+        conversation.uncountable.find("an item", kind, place)
+
+
+def _add_message(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
+    role = text_of(item, "role", place)
+    if role not in _ROLES:
+        raise ServiceError("invalid_value", f"a role is one of {', '.join(_ROLES)}", f"{place}.role")
+    content = item.get("content")
+    texts = texts_of(content, f"{place}.content", _TEXTS, "a part", conversation.uncountable)
+    if isinstance(content, str):
+        texts = [(content, place)]
+    turn = _assistant(conversation, place) if role == "assistant" else None
+    if turn is None or turn.texts:
+        turn = conversation.add(Turn(role, place))
+    turn.texts += texts
+
+
+def _add_reasoning(conversation: Conversation, item: Mapping[str, Any], place: str) -> None:
+    """Add reasoning: its text if it is there, else its summary; what is only there encrypted cannot be counted."""
+    name = "content" if item.get("content") else "summary"
+    parts = item.get(name)
+    if parts:
+        texts = texts_of(parts, f"{place}.{name}", _TEXTS, "a part", conversation.uncountable)
+        turn = _assistant(conversation, place)
+        if turn.thoughts:
+            turn = conversation.add(Turn("assistant", place))
+        turn.thoughts.append(("\n".join(text for text, _ in texts), place))
+    elif item.get("encrypted_content") is not None:
+        error = ServiceError(
+            "invalid_option",
+            "encrypted reasoning cannot be counted; send its content, or leave the item out",
+            f"{place}.encrypted_content",
+        )
+        conversation.uncountable.unless_skipped("encrypted_content", place, error)
+
+
+def _assistant(conversation: Conversation, place: str) -> Turn:
+    """Return the assistant's turn that an item belongs to: what the assistant does in a row is one."""
+    if conversation.turns and conversation.turns[-1].role == "assistant":
+        return conversation.turns[-1]
+    return conversation.add(Turn("assistant", place))
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(OpenaiCountRequest, input=either(str, list_of(Object, state.settings.max_items), None))
-    responses = error_responses(model=OpenaiError)
-    path = "/v1/responses/input_tokens"
-    post(app, state, path, openai_input_tokens, model, OpenaiCountAnswer, dialect=dialect, responses=responses)
+    said: Any = {"dialect": dialect, "responses": error_responses(model=OpenaiError)}
+    post(app, state, "/v1/responses/input_tokens", openai_input_tokens, OpenaiCountRequest, OpenaiCountAnswer, **said)

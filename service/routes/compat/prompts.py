@@ -11,28 +11,23 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at
 from service.http.response_json import Answer, Blocks, TokenStrings
 from service.registry.served import ServedTokenizer
-from service.request_log import Trace
 from service.routes.texts import Ids
-from tokenizer_core import TokdError
+from service.state import ServerState
 
 
 def encode(loaded: ServedTokenizer, prompt: str, *, add_special_tokens: bool, path: str = "prompt") -> Ids:
     """Return the ids of a prompt."""
-    try:
+    with core_errors_at(path):
         return loaded.tokenizer.encode(prompt, special_tokens="parse", add_special_tokens=add_special_tokens)
-    except TokdError as error:
-        raise from_core(error, path) from error
 
 
 def decode(loaded: ServedTokenizer, tokens: Sequence[int], *, skip_special_tokens: bool, path: str = "tokens") -> str:
     """Return the text of ids."""
-    try:
+    with core_errors_at(path):
         return loaded.tokenizer.decode(np.array(tokens, np.uint32), skip_special_tokens=skip_special_tokens)
-    except TokdError as error:
-        raise from_core(error, path) from error
 
 
 def ids_of(loaded: ServedTokenizer, ids: Sequence[int], path: str) -> Ids:
@@ -70,11 +65,13 @@ def refuse_fields(body: BaseModel, names: Sequence[str]) -> None:
             raise ServiceError("invalid_option", f"{name} changes the ids and is not taken here; leave it out", name)
 
 
-def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes | Ids | TokenStrings) -> Answer:
+def written(
+    state: ServerState, loaded: ServedTokenizer, model: str | None, tokens: int, *parts: bytes | Ids | TokenStrings
+) -> Answer:
     """Return an answer that is written in parts, each of them bytes or what becomes a list.
 
     Args:
-        headers: those of ``Engines.headers``.
+        model: what the request names.
     """
     blocks = Blocks()
     for part in parts:
@@ -82,4 +79,4 @@ def written(loaded: ServedTokenizer, headers: Trace, tokens: int, *parts: bytes 
             blocks.add(part)
         else:
             blocks.add_json(part)
-    return Answer(blocks.finish(), tokens, loaded.hash, headers=headers)
+    return Answer(blocks.finish(), tokens, loaded.hash, headers=state.engines.headers(model, loaded))

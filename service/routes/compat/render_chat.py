@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from fastapi import FastAPI
 from pydantic import Field
@@ -14,11 +14,9 @@ from service.routes.compat import generation, vllm
 from service.routes.compat.body_objects import object_of, text_of
 from service.routes.compat.conversation import Variables
 from service.routes.compat.generation import Prompt
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
+from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.plain_render import PlainRender
-from service.routes.json_route import post
-from service.schemas.fields import Object
-from service.schemas.narrowing import LEFT_TO_RIGHT, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, MostItems, Object, under_limits
 from service.schemas.requests import CHAT_LISTS, Example
 from service.state import ServerState
 
@@ -31,9 +29,9 @@ Choice = Literal["none", "auto", "required"]
 class VllmRenderChatRequest(GenerationFields):
     """A request for a chat completion. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
-    messages: list[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
+    messages: MostItems[Object] = Field(description="The chat; what its fields hold is text, never a control token.")
     tools: list[Object] | None = Field(None, description="Functions for the template.")
     tool_choice: Annotated[Choice | Object | None, LEFT_TO_RIGHT] = Field(
         None, description="Checked; templates do not get it."
@@ -66,10 +64,6 @@ class VllmRenderChatRequest(GenerationFields):
         ),
     }
 
-    def renders(self) -> bool:
-        """Tell that there is a chat."""
-        return True
-
     def most_tokens(self) -> int | None:
         """Return the newer field, or the older."""
         return self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
@@ -92,19 +86,16 @@ def vllm_render_chat(state: ServerState, body: VllmRenderChatRequest, request_id
             "continue_final_message",
         )
     loaded = state.registry.of_model(body.model)
-    variables = Variables(body.chat_template_kwargs)
-    if body.reasoning_effort is not None:
-        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    variables = Variables(body.chat_template_kwargs, body.reasoning_effort)
     if body.echo and body.prompt_logprobs is None:
         body = body.model_copy(update={"prompt_logprobs": body.top_logprobs or 0})
     _check_tools(body)
     documents = _documents(body.documents)
     encoded = vllm.encode_chat(state, loaded, body, body.messages, variables, form="render", documents=documents)
-    spans: Any = encoded.spans if body.return_token_offsets else None
-    ids = encoded.ids
+    prompt = generation.prompt_of(body, encoded)
     if body.add_special_tokens:
-        ids, spans = vllm.framed(loaded, ids, spans, len(encoded.rendered.text))
-    return generation.answer(state, loaded, body, [Prompt(ids, spans)], f"chatcmpl-{request_id}")
+        prompt = Prompt(*vllm.framed(loaded, encoded.ids, prompt.spans, len(encoded.rendered.text)))
+    return generation.answer(state, loaded, body, [prompt], f"chatcmpl-{request_id}")
 
 
 def _check_tools(body: VllmRenderChatRequest) -> None:
@@ -131,12 +122,5 @@ def _documents(documents: Sequence[Object] | None) -> Sequence[Object] | None:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderChatRequest, messages=list_of(Object, state.settings.max_items))
-    plain = PlainRender(state, model)
-    post(
-        *(app, state, PATH, vllm_render_chat, model, GenerateRequest),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        plain=plain,
-        negotiate=generation.named_by_header(state, model, vllm_render_chat, plain),
-    )
+    model = under_limits(VllmRenderChatRequest, state.settings)
+    generation.declare(app, state, PATH, vllm_render_chat, model, plain=PlainRender(state, model))

@@ -7,19 +7,16 @@ from typing import Annotated, Any, ClassVar
 from fastapi import FastAPI
 from pydantic import Field, RootModel
 
-from service.errors import ServiceError, from_core
+from service.errors import ServiceError, core_errors_at
 from service.http.response_json import Answer
 from service.registry.served import ServedTokenizer
-from service.routes.compat import generation, prompts, vllm
+from service.routes.compat import generation, prompts
 from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
-from service.routes.json_route import post
 from service.routes.texts import refuse_large_frames
-from service.schemas.fields import Id
-from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
 from service.schemas.requests import INLINE_ITEMS, Example
 from service.state import ServerState
-from tokenizer_core import TokdError
 
 PATH = "/v1/completions/render"
 _MAX_TOKENS = 16
@@ -29,7 +26,7 @@ _MAX_TOKENS = 16
 class VllmRenderCompletionRequest(GenerationFields):
     """A request for completions. Fields that are not named here are ignored."""
 
-    prompt: Annotated[str | list[str] | list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(
+    prompt: Annotated[str | MostItems[str] | MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
         description="A text, ids, or a list of either. Literals of special tokens in texts become tokens."
     )
     add_special_tokens: bool | None = Field(None, description="Put what the tokenizer puts around a text; true.")
@@ -96,22 +93,12 @@ def _prompt(loaded: ServedTokenizer, body: VllmRenderCompletionRequest, given: s
     if isinstance(given, str):
         if not wants_spans:
             return Prompt(prompts.encode(loaded, given, add_special_tokens=framed, path=path))
-        try:
+        with core_errors_at(path):
             found = loaded.tokenizer.offsets(given, "char", special_tokens="parse", add_special_tokens=framed)
-        except TokdError as error:
-            raise from_core(error, path) from error
         return Prompt(found.ids, found.spans)
     return Prompt(prompts.ids_of(loaded, given, path))
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    max_ids, max_items = state.settings.max_ids, state.settings.max_items
-    prompt = either(str, list_of(str, max_items), list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
-    model = narrow(VllmRenderCompletionRequest, prompt=prompt)
-    post(
-        *(app, state, PATH, vllm_render_completions, model, GenerateRequests),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_completions),
-    )
+    generation.declare(app, state, PATH, vllm_render_completions, VllmRenderCompletionRequest, GenerateRequests)

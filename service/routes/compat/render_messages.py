@@ -9,14 +9,10 @@ from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import anthropic, generation, vllm
+from service.routes.compat import anthropic, generation
 from service.routes.compat.anthropic import AnthropicRequest
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation import Prompt
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields
-from service.routes.json_route import post
-from service.schemas.fields import Object
-from service.schemas.narrowing import list_of, narrow
+from service.routes.compat.generation_models import GenerationFields
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -27,7 +23,6 @@ _LEAST_BUDGET = 1024
 class VllmRenderMessagesRequest(AnthropicRequest, GenerationFields):
     """A request for a message. Fields that are not named here are ignored."""
 
-    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_tokens: int = Field(ge=0, description="The most tokens of the answer.")
     stop_sequences: list[str] | None = Field(None, description="The engine's `stop`.")
 
@@ -59,10 +54,7 @@ def vllm_render_messages(state: ServerState, body: VllmRenderMessagesRequest, re
     body = body.own()
     generation.refuse_unhonoured(body)
     loaded = state.registry.of_model(body.model)
-    conversation, tools, variables = anthropic.read(body, Uncountable(skip=False))
-    literals = state.engines.literals(body.model, loaded.name)
-    encoded = conversation.encode(loaded, state.settings, tools, variables, literals=literals, folds="refused")
-    spans = encoded.spans if body.return_token_offsets else None
+    encoded = anthropic.read(body, Uncountable()).encode(state, loaded, body.model, folds="refused")
     if body.stop_sequences:
         body = body.model_copy(update={"stop": body.stop_sequences})
     if (body.thinking or {}).get("type") == "enabled":
@@ -74,7 +66,7 @@ def vllm_render_messages(state: ServerState, body: VllmRenderMessagesRequest, re
     if (form := (body.output_config or {}).get("format")) is not None:
         schema = {"schema": object_of(form, "output_config.format").get("schema")}
         body = body.model_copy(update={"response_format": {"type": "json_schema", "json_schema": schema}})
-    return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"chatcmpl-{request_id}")
+    return generation.answer(state, loaded, body, [generation.prompt_of(body, encoded)], f"chatcmpl-{request_id}")
 
 
 def _budget(body: VllmRenderMessagesRequest) -> int:
@@ -88,10 +80,4 @@ def _budget(body: VllmRenderMessagesRequest) -> int:
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderMessagesRequest, messages=list_of(Object, state.settings.max_items))
-    post(
-        *(app, state, PATH, vllm_render_messages, model, GenerateRequest),
-        dialect=generation.dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_messages),
-    )
+    generation.declare(app, state, PATH, vllm_render_messages, VllmRenderMessagesRequest)

@@ -10,14 +10,11 @@ from pydantic import Field
 
 from service.errors import ServiceError
 from service.http.response_json import Answer
-from service.routes.compat import generation, openai, openai_items, vllm
+from service.routes.compat import generation, openai
 from service.routes.compat.body_objects import Uncountable, object_of
-from service.routes.compat.generation import Prompt
-from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
+from service.routes.compat.generation_models import GenerationFields, Integer
 from service.routes.compat.openai import OpenaiRequest
-from service.routes.json_route import post
 from service.schemas.fields import Object
-from service.schemas.narrowing import either, list_of, narrow
 from service.schemas.requests import Example
 from service.state import ServerState
 
@@ -27,7 +24,6 @@ PATH = "/v1/responses/render"
 class VllmRenderResponseRequest(OpenaiRequest, GenerationFields):
     """A request for a response. Fields that are not named here are ignored."""
 
-    model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     max_output_tokens: int | None = Field(None, ge=0)
     top_logprobs: Integer | None = None
     include: list[str] | None = Field(None, description="`message.output_text.logprobs` asks for `top_logprobs`.")
@@ -80,21 +76,11 @@ def vllm_render_responses(state: ServerState, body: VllmRenderResponseRequest, r
     cut = None if body.truncation == "disabled" else -1
     body = body.model_copy(update={"truncate_prompt_tokens": cut, "stop": body.stop or None})
     loaded = state.registry.of_model(body.model)
-    conversation, tools, variables = openai.read(body, Uncountable(skip=False))
-    literals = state.engines.literals(body.model, loaded.name)
-    continues = openai_items.goes_on(body.input)
-    ways: Any = {"continues": continues, "literals": literals, "form": "responses", "folds": "none"}
-    encoded = conversation.encode(loaded, state.settings, tools, variables, **ways)
-    spans = encoded.spans if body.return_token_offsets else None
-    return generation.answer(state, loaded, body, [Prompt(encoded.ids, spans)], f"resp_{request_id}")
+    ways: Any = {"continues": openai.goes_on(body.input), "form": "responses", "folds": "none"}
+    encoded = openai.read(body, Uncountable()).encode(state, loaded, body.model, **ways)
+    return generation.answer(state, loaded, body, [generation.prompt_of(body, encoded)], f"resp_{request_id}")
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the route."""
-    model = narrow(VllmRenderResponseRequest, input=either(str, list_of(Object, state.settings.max_items), None))
-    post(
-        *(app, state, PATH, vllm_render_responses, model, GenerateRequest),
-        dialect=dialect,
-        responses=vllm.RESPONSES,
-        negotiate=generation.named_by_header(state, model, vllm_render_responses),
-    )
+    generation.declare(app, state, PATH, vllm_render_responses, VllmRenderResponseRequest, dialect=dialect)

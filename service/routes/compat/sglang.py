@@ -13,14 +13,12 @@ from service.errors import ServiceError
 from service.http.response_json import Answer
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
-from service.request_log import Trace
 from service.routes.compat import prompts, vllm
 from service.routes.compat.conversation import Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import LEFT_TO_RIGHT, either, list_of, narrow
+from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems, Object
 from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
 from service.state import ServerState
 
@@ -33,13 +31,13 @@ _MODEL = Field(DEFAULT_MODEL, description="A model of the settings, a name, hash
 class SglangTokenizeRequest(RequestBody):
     """Prompts to encode. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
     model: str = _MODEL
-    prompt: Annotated[str | list[str] | None, LEFT_TO_RIGHT] = Field(
+    prompt: Annotated[str | MostItems[str] | None, LEFT_TO_RIGHT] = Field(
         None, description="One text or a list. Literals of special tokens in it become tokens."
     )
-    messages: list[Object] | None = Field(
+    messages: MostItems[Object] | None = Field(
         None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
     )
     tools: list[Object] | None = Field(None, description="Functions for the template.")
@@ -77,10 +75,6 @@ class SglangTokenizeRequest(RequestBody):
         """Return the model."""
         return (None if self.model == DEFAULT_MODEL else self.model,)
 
-    def renders(self) -> bool:
-        """Tell whether there is a chat."""
-        return self.messages is not None
-
 
 class SglangTokenizeAnswer(BaseModel):
     """Ids."""
@@ -94,7 +88,9 @@ class SglangDetokenizeRequest(RequestBody):
     """Ids to decode. Fields that are not named here are ignored."""
 
     model: str = _MODEL
-    tokens: Annotated[list[Id] | list[list[Id]], LEFT_TO_RIGHT] = Field(description="One list of ids, or many.")
+    tokens: Annotated[MostIds[Id] | MostItems[MostIds[Id]], LEFT_TO_RIGHT] = Field(
+        description="One list of ids, or many."
+    )
     skip_special_tokens: bool = Field(True, description="Leave the special tokens out.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
@@ -139,42 +135,42 @@ def find(registry: Registry, model: str) -> ServedTokenizer:
 
 
 def tokenize_prompts(
-    loaded: ServedTokenizer, headers: Trace, texts: str | list[str], *, add_special_tokens: bool
+    state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, given: str | list[str]
 ) -> Answer:
     """Answer one prompt, or many with a list for each."""
-    many = isinstance(texts, list)
+    many, framed = isinstance(given, list), body.add_special_tokens is not False
+    texts = given if isinstance(given, list) else [given]
+    if framed and many:
+        refuse_large_frames(loaded, texts, state.settings.max_ids, "prompt")
     rows = [
-        prompts.encode(
-            loaded, text, add_special_tokens=add_special_tokens, path=f"prompt[{index}]" if many else "prompt"
-        )
-        for index, text in enumerate(texts if isinstance(texts, list) else [texts])
+        prompts.encode(loaded, text, add_special_tokens=framed, path=f"prompt[{index}]" if many else "prompt")
+        for index, text in enumerate(texts)
     ]
-    return _answer(loaded, headers, rows, many=many)
+    return _answer(state, loaded, body, rows, many=many)
 
 
 def tokenize_chat(
     state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, messages: list[Object]
 ) -> Answer:
     """Answer a chat."""
-    variables = Variables(body.chat_template_kwargs)
-    if body.reasoning_effort is not None:
-        variables.set_effort(body.reasoning_effort, "reasoning_effort")
+    variables = Variables(body.chat_template_kwargs, body.reasoning_effort)
     if body.tools:
         variables.set("tool_choice", body.tool_choice or "auto", "tool_choice")
     ids = vllm.encode_chat(state, loaded, body, messages, variables, form="render").ids
     row = vllm.framed(loaded, ids)[0] if body.add_special_tokens else ids
-    return _answer(loaded, state.engines.headers(body.model, loaded), [row], many=False)
+    return _answer(state, loaded, body, [row], many=False)
 
 
-def _answer(loaded: ServedTokenizer, headers: Trace, rows: list[Ids], *, many: bool) -> Answer:
+def _answer(
+    state: ServerState, loaded: ServedTokenizer, body: SglangTokenizeRequest, rows: list[Ids], *, many: bool
+) -> Answer:
     parts: list[Any] = [b'{"tokens":', b"[" if many else b""]
     for index, ids in enumerate(rows):
         parts += [b"," if index else b"", ids]
     counts = list(map(len, rows))
     tail = (orjson.dumps(counts if many else counts[0]), loaded.max_model_len)
-    return prompts.written(
-        loaded, headers, sum(counts), *parts, b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail
-    )
+    parts += [b"]" if many else b"", b',"count":%b,"max_model_len":%d}' % tail]
+    return prompts.written(state, loaded, body.model, sum(counts), *parts)
 
 
 def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDetokenizeRequest) -> Answer:
@@ -195,24 +191,16 @@ def detokenize_lists(state: ServerState, loaded: ServedTokenizer, body: SglangDe
         )
         for index, row in enumerate(rows)
     ]
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}")
+    return prompts.written(
+        state, loaded, body.model, total, b'{"text":', orjson.dumps(texts if many else texts[0]), b"}"
+    )
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    max_ids, max_items = state.settings.max_ids, state.settings.max_items
-    to_tokenize = narrow(
-        SglangTokenizeRequest,
-        prompt=either(str, list_of(str, max_items), None),
-        messages=list_of(Object, max_items) | None,
-    )
-    to_detokenize = narrow(
-        SglangDetokenizeRequest, tokens=either(list_of(Id, max_ids), list_of(list_of(Id, max_ids), max_items))
-    )
     said: Any = {"dialect": dialect, "responses": RESPONSES}
-    post(app, state, "/v1/tokenize", sglang_tokenize, to_tokenize, SglangTokenizeAnswer, **said)
-    post(app, state, "/v1/detokenize", sglang_detokenize, to_detokenize, SglangDetokenizeAnswer, **said)
+    post(app, state, "/v1/tokenize", sglang_tokenize, SglangTokenizeRequest, SglangTokenizeAnswer, **said)
+    post(app, state, "/v1/detokenize", sglang_detokenize, SglangDetokenizeRequest, SglangDetokenizeAnswer, **said)
 
 
 def sglang_tokenize(state: ServerState, body: SglangTokenizeRequest) -> Answer:
@@ -223,10 +211,7 @@ def sglang_tokenize(state: ServerState, body: SglangTokenizeRequest) -> Answer:
     if body.messages is not None and body.prompt is None:
         return tokenize_chat(state, loaded, body, body.messages)
     if body.prompt is not None and body.messages is None:
-        headers, framed = state.engines.headers(body.model, loaded), body.add_special_tokens is not False
-        if framed and isinstance(body.prompt, list):
-            refuse_large_frames(loaded, body.prompt, state.settings.max_ids, "prompt")
-        return tokenize_prompts(loaded, headers, body.prompt, add_special_tokens=framed)
+        return tokenize_prompts(state, loaded, body, body.prompt)
     code, field = ("missing_field", "prompt") if body.prompt is None else ("invalid_option", "messages")
     raise ServiceError(code, "Exactly one of 'prompt' or 'messages' must be provided.", field)
 

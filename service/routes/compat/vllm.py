@@ -22,8 +22,7 @@ from service.routes.compat.conversation import FIELD, Variables
 from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
-from service.schemas.fields import Id, Object
-from service.schemas.narrowing import list_of, narrow
+from service.schemas.fields import Id, MostIds, MostItems, Object
 from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
 from service.state import ServerState
 from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain
@@ -37,11 +36,11 @@ _ALPHABET = {byte: 0x100 + place for place, byte in enumerate(_OTHERS)}
 class VllmTokenizeRequest(RequestBody):
     """A prompt to encode. Fields that are not named here are ignored."""
 
-    LISTS = CHAT_LISTS
+    LISTS, CHATS = CHAT_LISTS, "messages"
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
     prompt: str | None = Field(None, description="The text. Literals of special tokens in it become tokens.")
-    messages: list[Object] | None = Field(
+    messages: MostItems[Object] | None = Field(
         None, description="A chat, in place of `prompt`: what its fields hold is text, never a control token."
     )
     add_special_tokens: bool | None = Field(
@@ -54,7 +53,7 @@ class VllmTokenizeRequest(RequestBody):
     chat_template_kwargs: Object | None = Field(None, description="Further variables of the template.")
     tools: list[Object] | None = Field(None, description="Tools for the template.")
     return_token_strs: bool | None = Field(False, description="Also return every token as the vocabulary writes it.")
-    required_prefix_token_ids: list[Id] | None = Field(
+    required_prefix_token_ids: MostIds[Id] | None = Field(
         None, description="Ids that the chat begins with in place of its own up to the assistant's last turn."
     )
     prefix_ids: Any = Field(None, description="Refused.")
@@ -76,10 +75,6 @@ class VllmTokenizeRequest(RequestBody):
         """Return the model."""
         return (self.model,)
 
-    def renders(self) -> bool:
-        """Tell whether there is a chat, which counts where a prompt is sent too."""
-        return self.messages is not None
-
 
 class VllmTokenizeAnswer(BaseModel):
     """Ids."""
@@ -94,7 +89,7 @@ class VllmDetokenizeRequest(RequestBody):
     """Ids to decode. Fields that are not named here are ignored."""
 
     model: str | None = Field(None, description="A model of the settings, or a name, hash or `name@hash`.")
-    tokens: list[Id] = Field(description="The ids; special tokens are kept in the text.")
+    tokens: MostIds[Id] = Field(description="The ids; special tokens are kept in the text.")
 
     EXAMPLES: ClassVar[dict[str, Example]] = {
         "ids": Example("ids that every tokenizer has", {"tokens": [40, 41, 42]}),
@@ -232,22 +227,15 @@ def _chat_ids(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeReq
 def _answer(state: ServerState, loaded: ServedTokenizer, body: VllmTokenizeRequest, ids: Ids) -> Answer:
     head = b'{"count":%d,"max_model_len":%d,"tokens":' % (len(ids), state.engines.length(body.model, loaded))
     strings = token_strings(loaded, ids) if body.return_token_strs else b"null"
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, len(ids), head, ids, b',"token_strs":', strings, b"}")
+    return prompts.written(state, loaded, body.model, len(ids), head, ids, b',"token_strs":', strings, b"}")
 
 
 def mount(app: FastAPI, state: ServerState) -> None:
     """Declare the routes."""
-    to_tokenize = narrow(
-        VllmTokenizeRequest,
-        messages=list_of(Object, state.settings.max_items) | None,
-        required_prefix_token_ids=list_of(Id, state.settings.max_ids) | None,
-    )
-    to_detokenize = narrow(VllmDetokenizeRequest, tokens=list_of(Id, state.settings.max_ids))
     said: Any = {"dialect": dialect, "responses": RESPONSES}
     plain = PlainTokenize(state.current.registry, state.settings, state.engines)
-    post(app, state, "/tokenize", tokenize, to_tokenize, VllmTokenizeAnswer, plain=plain, **said)
-    post(app, state, "/detokenize", detokenize, to_detokenize, VllmDetokenizeAnswer, **said)
+    post(app, state, "/tokenize", tokenize, VllmTokenizeRequest, VllmTokenizeAnswer, plain=plain, **said)
+    post(app, state, "/detokenize", detokenize, VllmDetokenizeRequest, VllmDetokenizeAnswer, **said)
 
 
 def tokenize(state: ServerState, body: VllmTokenizeRequest) -> Answer:
@@ -269,5 +257,4 @@ def detokenize(state: ServerState, body: VllmDetokenizeRequest) -> Answer:
     """Turn ids into text, as vLLM's `/detokenize`."""
     loaded = state.registry.of_model(body.model)
     text = prompts.decode(loaded, body.tokens, skip_special_tokens=False)
-    headers = state.engines.headers(body.model, loaded)
-    return prompts.written(loaded, headers, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")
+    return prompts.written(state, loaded, body.model, len(body.tokens), b'{"prompt":', orjson.dumps(text), b"}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from service.errors import ServiceError, quote
-from service.routes.compat.anthropic_blocks import BILLING_HEADER
+from service.routes.compat.anthropic import BILLING_HEADER
 from service.routes.compat.body_objects import arguments_of, function, object_of, refuse_many_arguments, text_of_part
 from service.schemas.fields import Object
 

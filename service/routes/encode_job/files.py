@@ -9,7 +9,7 @@ from fastapi import Path as InPath
 from fastapi.responses import Response
 
 from service.errors import ServiceError, quote
-from service.jobs import Kind
+from service.jobs.states import Kind
 from service.registry.places import encoded_directory
 from service.routes.encode_job.sending import removed, sent_file
 from service.routes.jobs.access import Access, JobAccess, caller

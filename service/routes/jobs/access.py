@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import Depends
 from starlette.requests import Request
 
 from service.admission.threads import Threads
-from service.auth import LOCAL, Identity, is_own_page
+from service.auth.address import is_own_page
+from service.auth.identity import LOCAL, Identity
 from service.errors import ServiceError
-from service.jobs import Jobs
 from service.jobs.opening import INSTALL
 from service.state import ServerState
+
+if TYPE_CHECKING:
+    from service.jobs.store import JobStore
 
 THREADS = 8
 
@@ -44,7 +47,7 @@ class JobAccess:
         )
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobStore:
         """The store of jobs.
 
         Errors:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
+from service.routes.jobs.kind import settings_of
 from service.schemas.requests import RequestBody
 
 _REFERENCE = "#/components/schemas/{model}"
 _TEXT = {"type": "string"}
 
 
-def request_schemas(model: type[RequestBody]) -> dict[str, Any]:
-    """Return the schemas that a body needs."""
-    request = model.model_json_schema(ref_template=_REFERENCE)
-    return {**request.pop("$defs"), model.__name__: request}
+def request_schemas(*models: type[RequestBody]) -> dict[str, Any]:
+    """Return the schemas that bodies need."""
+    found: dict[str, Any] = {}
+    for model in models:
+        request = model.model_json_schema(ref_template=_REFERENCE)
+        found |= {**request.pop("$defs"), model.__name__: request}
+    return found
 
 
-def request_body(model: type[RequestBody], settings: type[BaseModel], **words: str) -> dict[str, Any]:
+def request_body(model: type[RequestBody], words: Mapping[str, str]) -> dict[str, Any]:
     """Describe a body of JSON, and a form with files.
 
     Args:
         words: further parts of the form, which are text, with their meanings.
     """
+    settings = settings_of(model)
     return {
         "required": True,
         "content": {

@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from service.admission.threads import saturated
 from service.errors import ServiceError
-from service.jobs import JobStatus, UnknownJob
+from service.jobs.errors import UnknownJob
+from service.jobs.job import JobStatus
 from service.routes.jobs.access import Access, JobAccess, caller
 from service.routes.jobs.kind import JobKind, Summary
 from service.routes.jobs.listing import JobId

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from service.jobs import State as JobState
+from service.jobs.states import State as JobState
 from service.routes.jobs.access import Access, caller
 from service.routes.jobs.kind import JobKind
 from service.routes.json_route import PROBLEM_RESPONSES

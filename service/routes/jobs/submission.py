@@ -15,15 +15,16 @@ from starlette.types import Receive
 
 from service.admission.limits import Disconnected
 from service.admission.threads import saturated
-from service.auth import Identity
+from service.auth.identity import Identity
 from service.errors import ServiceError
 from service.http.compression import require_uncompressed
 from service.http.json_body import declared_length, require_json
 from service.http.multipart import boundary_of
-from service.jobs import Job, JobRequest, Prepared
+from service.jobs.job import Job, JobRequest, Prepared
 from service.request_log import LogEntry
 from service.routes.jobs import corpora
 from service.routes.jobs.access import Access, JobAccess, caller
+from service.routes.jobs.documented import request_body
 from service.routes.jobs.kind import JobKind, job_path
 from service.routes.jobs.uploads import Upload, receive_upload, require_room
 from service.routes.json_route import PROBLEM_RESPONSES
@@ -58,7 +59,7 @@ def mount(app: FastAPI, state: ServerState, of: JobKind) -> None:
         status_code=202,
         response_model=of.answer_model,
         responses=PROBLEM_RESPONSES,
-        openapi_extra={"requestBody": of.request_body},
+        openapi_extra={"requestBody": request_body(of.request_model, of.words)},
     )(submit_job)
 
 
@@ -119,12 +120,12 @@ class Submission:
         request = self._recipes.parse(body)
         corpora.check(request.corpus, self._settings)
         if request.corpus.texts is None:
-            recipe = self._recipes.of_request(request, corpora.described(request.corpus))
+            recipe = self._recipes.make(request, corpora.described(request.corpus))
             return self._queue(sender, recipe, request.name)
         prepared = self._access.jobs.prepare()
         try:
             path = prepared.directory / "corpus.jsonl"
-            recipe = self._recipes.of_request(request, {"paths": [str(path)]})
+            recipe = self._recipes.make(request, {"paths": [str(path)]})
             require_room(path.parent, len(body), self._settings.min_free_bytes)
             hashed = corpora.store(request.corpus.texts, path, self._settings.max_corpus_bytes)
             return self._queue(sender, recipe, request.name, prepared, [hashed])
@@ -135,7 +136,8 @@ class Submission:
     def _queue_form(self, upload: Upload, prepared: Prepared, sender: Sender) -> Job:
         words = upload.words()
         corpus = upload.corpus(words)
-        recipe = self._recipes.of_form(upload.fields, words, corpus)
+        request = self._recipes.of_form(bytes(upload.fields.get("settings", b"{}")), words)
+        recipe = self._recipes.make(request, corpus, form=True)
         return self._queue(
             sender, recipe, words.get("name"), prepared, [stored.hash + stored.suffix for stored in upload.files]
         )

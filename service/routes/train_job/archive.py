@@ -14,7 +14,8 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.errors import ServiceError
-from service.jobs import Artifact, ArtifactSize, JobStatus, Kind
+from service.jobs.job import Artifact, ArtifactSize, JobStatus
+from service.jobs.states import Kind
 from service.registry.artifact_dirs import MANIFEST, damaged, verified
 from service.registry.places import tokenizers_directory
 from service.reports.training import charts

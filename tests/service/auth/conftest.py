@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from service.auth import Scope, entry, new_key
+from service.auth.identity import Scope
+from service.auth.keys import entry, new_key
 from tests.service.conftest import MakeClient
 
 

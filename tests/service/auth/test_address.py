@@ -7,8 +7,7 @@ import time
 import httpx
 import pytest
 
-from service.auth import require_keys
-from service.auth.address import is_loopback
+from service.auth.address import is_loopback, require_keys
 from service.server import run
 from service.setting_values import InvalidSetting
 from service.settings import Settings

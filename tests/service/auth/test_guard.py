@@ -12,8 +12,10 @@ from fastapi.testclient import TestClient
 from starlette.routing import Route
 
 from service.app import App
-from service.auth import NEEDS, OPEN, Guard, entry, guard, new_key
-from service.auth.route_scopes import ANY_HOST
+from service.auth import guard
+from service.auth.guard import Guard
+from service.auth.keys import entry, new_key
+from service.auth.route_scopes import ANY_HOST, NEEDS, OPEN
 from service.errors import ServiceError
 from service.setting_values import InvalidSetting
 from tests.service.auth.conftest import KeyRing

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-from service.auth import ANY_HOST
+from service.auth.route_scopes import ANY_HOST
 from service.setting_values import InvalidSetting
 from tests.service.auth.conftest import KeyRing
 from tests.service.conftest import MakeClient, RunServer, app_of

@@ -8,8 +8,9 @@ import tomllib
 
 import pytest
 
-from service.auth import MAX_FILE_BYTES, SCOPES, Identity, InvalidKeys, digest, entry, new_key, parse
 from service.auth import keys as keys_module
+from service.auth.identity import SCOPES, Identity
+from service.auth.keys import MAX_FILE_BYTES, InvalidKeys, digest, entry, new_key, parse
 
 HASH = "sha256:" + "0" * 64
 

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.auth import InvalidKeys, Rates, entry, new_key, parse
-from service.auth.rates import Meter
+from service.auth.keys import InvalidKeys, entry, new_key, parse
+from service.auth.rates import Meter, Rates
 from service.cli import main
 from service.client import Client, Saturated
 from service.errors import ServiceError

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer as Peer
 from tokenizers.models import Unigram
 
-from service.cli import colours
+from service.cli.encode import wants_colours
 from tests.service.cli.processes import ROOT, TEXT, assert_refused, run_in, succeed
 from tests.support import families
 
@@ -150,7 +150,7 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, choice, is_termin
     monkeypatch.delenv("NO_COLOR", raising=False)
     if variable is not None:
         monkeypatch.setenv("NO_COLOR", variable)
-    assert colours.wanted(choice) is expected
+    assert wants_colours(choice) is expected
 
 
 def test_drawn_ids_are_those_of_the_library(tokd, tokenizer):

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from service.auth import digest, parse
+from service.auth.keys import digest, parse
 from tests.service.cli.processes import assert_refused, succeed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.cli import main
-from service.jobs import JobRequest
+from service.jobs.job import JobRequest
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.reports.parity import gini

@@ -103,7 +103,7 @@ def test_a_url_may_have_any_host_and_a_path(url: str) -> None:
         (InvalidOption, "text_pair", lambda: calls.encode_arrow(["a"], text_pair=["b", "c"])),
         *((InvalidOption, "ids", lambda v=v: calls.decode_batch(v)) for v in (None, 5, np.array(3), [1, 2])),
         *((InvalidOption, "job_id", lambda v=v: jobs.job(v)) for v in (None, 5, b"a", "", ".", "..")),
-        *((InvalidOption, "job_id", lambda v=v: jobs.job_path(v)) for v in (None, ".", "..")),
+        *((InvalidOption, "job_id", lambda v=v: jobs.job_path(jobs.TRAIN, v)) for v in (None, ".", "..")),
         *((InvalidOption, "reference", lambda v=v: calls.tokenizer(v)) for v in (5, "", ".", "..")),
         (InvalidUnicode, "texts", lambda: calls.encode_arrow(["\ud800"])),
         (InvalidUnicode, "limit", lambda: jobs.jobs(limit="\ud800")),

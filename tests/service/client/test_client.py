@@ -29,7 +29,8 @@ from service.client import (
     jobs,
 )
 from service.errors import PROBLEMS
-from service.schemas import decoding, offsets, parsing, parts, requests
+from service.routes import decode, offsets
+from service.schemas import parsing, parts, requests
 from tests.service.conftest import RunServer, Server
 from tokenizer_core import (
     InputError,
@@ -140,7 +141,7 @@ OF_CHATS = {*requests.ChatOptions.model_fields, "train_on", "train_reasoning", "
         (calls.CountChatOptions, requests.CountRequest, {*CHAT, "text_pair", "add_special_tokens"}),
         (calls.TextOptions, requests.CountRequest, CHAT | OF_CHATS),
         (calls.OffsetsOptions, offsets.OffsetsRequest, {*CHAT, *OF_CHATS, "target_spans"}),
-        (calls.StreamOptions, decoding.DecodeRequest, {"ids"}),
+        (calls.StreamOptions, decode.DecodeRequest, {"ids"}),
         (calls.ParseOptions, parsing.ParseRequest, {"outputs"}),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from tests.service.conftest import MakeClient
 from tests.support.connection import (
     COMMON,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from tests.core.chat.conversations import tokenizer
 from tests.service.conftest import MakeClient
 from tokenizer_core import ChatAnswers, SegmentCache

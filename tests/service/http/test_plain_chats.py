@@ -26,8 +26,8 @@ from service.routes.compat.plain_render import PlainRender
 from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render_chat
 from service.routes.count import count
 from service.routes.encode import encode
-from service.schemas.fields import Object
-from service.schemas.narrowing import list_of, narrow
+from service.schemas.fields import under_limits
+from service.schemas.requests import CountRequest, EncodeRequest
 from service.state import CurrentState, ServerState
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, tokenizer
 from tests.core.chat.test_forging import attacks, chats
@@ -74,10 +74,9 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
         own: ServerState = replace(state, registry=registry, current=CurrentState())
         own.current.state = own
         limits = own.settings
-        several = list_of(Object, limits.max_items)
-        tokenize, render = (
-            narrow(model, messages=type_)
-            for model, type_ in ((vllm.VllmTokenizeRequest, several | None), (VllmRenderChatRequest, several))
+        tokenize, render, to_encode, to_count = (
+            under_limits(model, limits)
+            for model in (vllm.VllmTokenizeRequest, VllmRenderChatRequest, EncodeRequest, CountRequest)
         )
 
         def modelled(model: type[BaseModel], answer: Callable[[ServerState, Any], Answer]) -> Modelled:
@@ -91,15 +90,15 @@ def both(make_client: MakeClient, request: pytest.FixtureRequest) -> Both:
             ),
             "/encode": (
                 PlainTextsOrChats("encode", lambda: registry, limits, 1),
-                modelled(own.requests.to_encode, encode),
+                modelled(to_encode, encode),
             ),
             BYTES: (
                 PlainBytes(lambda: registry, limits),
-                modelled(own.requests.to_encode, lambda state, body: encode(state, body, response_binary.write)),
+                modelled(to_encode, lambda state, body: encode(state, body, response_binary.write)),
             ),
             "/count": (
                 PlainTextsOrChats("count", lambda: registry, limits, 1),
-                modelled(own.requests.to_count, count),
+                modelled(to_count, count),
             ),
             "/tokenize": (
                 PlainTokenize(lambda: registry, limits, own.engines),

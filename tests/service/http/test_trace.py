@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from service.http.trace import MAX_REQUEST_ID, trace_of
 from tests.service.conftest import RunServer
 

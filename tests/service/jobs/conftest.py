@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Job, JobRequest, Kind, State
+from service.jobs.job import Job, JobRequest
 from service.jobs.leases import Leases
 from service.jobs.schema import JOBS
+from service.jobs.states import Kind, State
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.settings import Settings

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Job, JobRequest, Kind, State
-from service.jobs.states import FINISHED
+from service.jobs.job import Job, JobRequest
+from service.jobs.states import FINISHED, Kind, State
 from service.jobs.store import JobStore
 from service.settings import Settings
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start

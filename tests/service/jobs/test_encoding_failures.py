@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Job, JobRequest, Kind, State
+from service.jobs.job import Job, JobRequest
+from service.jobs.states import Kind, State
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import SQLITE, MakeSettings

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.event import listen
 
-from service.jobs import Artifact, JobError, JobProgress, JobRequest, State
+from service.jobs.job import Artifact, JobError, JobProgress, JobRequest
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.schema import JOBS
-from service.jobs.states import Event, Stage
+from service.jobs.states import Event, Stage, State
 from service.jobs.store import JobStore
 from tests.service.jobs.conftest import SQLITE
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import inspect, text
 
-from service.jobs import JobRequest, Kind
+from service.jobs.job import JobRequest
 from service.jobs.leases import Leases
 from service.jobs.schema import JOBS
+from service.jobs.states import Kind
 from service.jobs.store import JobStore
 from tests.service.jobs.conftest import MakeSettings
 

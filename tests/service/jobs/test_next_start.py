@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.jobs import JobsUnavailable
+from service.jobs.errors import JobsUnavailable
 from service.jobs.store import JobStore
 from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings

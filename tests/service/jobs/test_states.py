@@ -7,10 +7,24 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Artifact, Job, JobError, JobFinished, JobRequest, Kind, Phase, State
+from service.jobs.errors import JobFinished
+from service.jobs.job import Artifact, Job, JobError, JobRequest
 from service.jobs.leases import Lease, LeaseLost, Leases
 from service.jobs.schema import JOBS
-from service.jobs.states import FINISHED, RUNNING, TRANSITIONS, Event, Stage, diagram, phase_of, stages_of, state_of
+from service.jobs.states import (
+    FINISHED,
+    RUNNING,
+    TRANSITIONS,
+    Event,
+    Kind,
+    Phase,
+    Stage,
+    State,
+    diagram,
+    phase_of,
+    stages_of,
+    state_of,
+)
 from service.jobs.store import JobStore
 from tests.service.jobs.conftest import ROOT
 

@@ -13,22 +13,11 @@ import pytest
 from sqlalchemy import update
 
 from service.errors import ServiceError
-from service.jobs import (
-    IdempotencyConflict,
-    Job,
-    JobError,
-    JobFinished,
-    JobRequest,
-    Jobs,
-    JobStatus,
-    JobsUnavailable,
-    Kind,
-    QueueFull,
-    State,
-    UnknownJob,
-)
+from service.jobs.errors import IdempotencyConflict, JobFinished, JobsUnavailable, QueueFull, UnknownJob
+from service.jobs.job import Job, JobError, JobRequest, JobStatus
 from service.jobs.leases import LeaseLost, Leases
 from service.jobs.schema import JOBS
+from service.jobs.states import Kind, State
 from service.jobs.store import FILE, JobStore
 from service.setting_values import InvalidSetting
 from tests.service.jobs.conftest import SQLITE, MakeSettings
@@ -42,9 +31,8 @@ def submit(store: JobStore, owner: str = "local", **values: Any) -> Job:
 
 
 def test_a_submitted_job_is_found_as_it_was(store: JobStore) -> None:
-    port: Jobs = store
     job = submit(store, name="mine")
-    assert port.get(job.id, "local") == job
+    assert store.get(job.id, "local") == job
     assert (job.state, job.phase, job.owner, job.name) == (State.QUEUED, None, "local", "mine")
     assert job.recipe == RECIPE
     assert abs(job.created_at - time.time()) < 60

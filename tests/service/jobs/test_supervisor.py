@@ -13,7 +13,8 @@ from unittest.mock import MagicMock
 import httpx
 import pytest
 
-from service.jobs import JobRequest, supervisor
+from service.jobs import supervisor
+from service.jobs.job import JobRequest
 from service.jobs.store import JobStore
 from service.jobs.supervisor import supervised_worker
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from service.jobs import EXTENDS_AS, Artifact, Job, JobRequest, Kind, State
-from service.jobs.states import FINISHED, RUNNING, Stage
+from service.jobs.job import EXTENDS_AS, Artifact, Job, JobRequest
+from service.jobs.states import FINISHED, RUNNING, Kind, Stage, State
 from service.jobs.store import JobStore
 from service.jobs.worker import Worker
 from service.registry.artifact_dirs import first_of, put_into_place
-from service.registry.fingerprint import IdOptions
+from service.registry.served import IdOptions
 from service.registry.trained_tokenizers import Trained
 from tests.service.jobs.conftest import SQLITE, MakeSettings, Start
 from tests.support.waiting import children, is_alive, kill, until

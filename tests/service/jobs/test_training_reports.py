@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.jobs import JobProgress, JobRequest
+from service.jobs.job import JobProgress, JobRequest
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.jobs.store import JobStore

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from service.jobs import Artifact, JobError, JobFinished, JobRequest, JobsUnavailable, Kind, Phase, State
+from service.jobs.errors import JobFinished, JobsUnavailable
+from service.jobs.job import Artifact, JobError, JobRequest
 from service.jobs.job_run import WorkerContext, attempt
 from service.jobs.leases import Leases
 from service.jobs.limits import JobLimits
 from service.jobs.schema import JOBS
+from service.jobs.states import Kind, Phase, State
 from service.jobs.worker import Worker
 from tests.service.jobs.conftest import PRETENDER, SQLITE, Bench, MakeSettings
 from tests.service.jobs.pretender import PHASES

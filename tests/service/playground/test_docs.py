@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from tests.service.playground.conftest import OpenPage
 from tests.support.server import RunServer, Server
 from tests.support.waiting import PATIENCE_SECONDS

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from service.routes.playground import FOLDER
 from tests.service.playground.conftest import OpenPage
 from tests.support.paths import ROOT

@@ -16,7 +16,8 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.auth import SCOPES, entry, new_key
+from service.auth.identity import SCOPES
+from service.auth.keys import entry, new_key
 from service.settings import Settings
 from tests.service.conftest import MakeClient, app_of, state_of
 from tests.service.problems import assert_problem

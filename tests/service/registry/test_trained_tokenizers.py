@@ -17,7 +17,7 @@ import pytest
 
 from service.registry.artifact_dirs import put_into_place
 from service.registry.directory import INDEXED_SECONDS, TokenizersDirectory
-from service.registry.fingerprint import IdOptions
+from service.registry.served import IdOptions
 from service.registry.trained_tokenizers import Trained
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.routes import check_upload
+from service.routes import check
 from tests.core.formats.small import document, template
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
@@ -139,8 +139,8 @@ def test_an_archive_that_takes_too_much_to_be_read_is_refused_by_its_own_process
     hostile = tmp_path / "hostile.py"
     hostile.write_text(f"from service.job_process.auditing import confine\nconfine()\n{source}\n", "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(check_upload, "AUDITING", (check_upload.AUDITING[0], str(hostile)))
-    monkeypatch.setattr(check_upload, "SECONDS", 3)
+    monkeypatch.setattr(check, "AUDITING", (check.AUDITING[0], str(hostile)))
+    monkeypatch.setattr(check, "SECONDS", 3)
     monkeypatch.setattr(Tokenizer, "open", lambda *_, **__: pytest.fail("this process read it"))
     problem = assert_problem(upload(changing, packed_tar(sources / "one")), "artifact_unusable")
     assert "too much memory" in problem["detail"]

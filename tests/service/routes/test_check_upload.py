@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from service.job_process import auditing
 from service.registry.incoming import CHECKS, incoming
-from service.routes import check_upload
+from service.routes import check as check_route
 from tests.service.conftest import MakeClient
 from tests.support.paths import ROOT
 from tokenizer_core import Tokenizer, check
@@ -90,7 +90,7 @@ def program(tmp_path_factory: pytest.TempPathFactory, source: str) -> tuple[str,
     """Return the command of a process that does what a hostile file might bring about."""
     path = tmp_path_factory.mktemp("program") / "hostile.py"
     path.write_text(f"from service.job_process.auditing import confine\nconfine()\n{source}\n", "utf-8")
-    return (check_upload.AUDITING[0], str(path))
+    return (check_route.AUDITING[0], str(path))
 
 
 @pytest.mark.process
@@ -109,8 +109,8 @@ def test_a_process_that_takes_too_much_is_ended_and_told_so(
     client: TestClient, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(check_upload, "AUDITING", program(tmp_path_factory, source))
-    monkeypatch.setattr(check_upload, "SECONDS", 3)
+    monkeypatch.setattr(check_route, "AUDITING", program(tmp_path_factory, source))
+    monkeypatch.setattr(check_route, "SECONDS", 3)
     answer = send(client, b"{}")
     assert (answer.status_code, answer.json()["code"]) == (422, "check_limit")
     assert client.get("/healthz").status_code == 200

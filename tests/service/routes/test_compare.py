@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.client import calls
-from service.schemas.comparing import MAX_CHARACTERS, MAX_TOKENIZERS, CompareAnswer, CompareRequest
+from service.routes.compare import MAX_CHARACTERS, MAX_TOKENIZERS, CompareAnswer, CompareRequest
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer, compare

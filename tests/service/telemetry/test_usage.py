@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from service.request_log import LogEntry
 from service.telemetry.usage import MAX_KEYS, OTHER, Usage
 from tests.service.conftest import MakeClient

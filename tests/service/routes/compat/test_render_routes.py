@@ -11,8 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.registry.engines import Engines
-from service.registry.fingerprint import IdOptions
-from service.registry.served import ServedTokenizer
+from service.registry.served import IdOptions, ServedTokenizer
 from service.routes.compat.generation_models import GenerateRequest, SglangGenerateRequest
 from service.settings import Settings
 from tests.service.conftest import MakeClient

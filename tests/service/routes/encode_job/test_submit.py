@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from service.jobs.store import JobStore
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem

@@ -12,7 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import App
-from service.auth import Scope, entry, new_key
+from service.auth.identity import Scope
+from service.auth.keys import entry, new_key
 from service.jobs.store import JobStore
 from tests.service.conftest import MakeClient, app_of
 from tests.service.problems import assert_problem

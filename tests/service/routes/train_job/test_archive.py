@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.jobs import Artifact
+from service.jobs.job import Artifact
 from service.jobs.leases import Leases
 from service.jobs.states import Event
 from service.routes.train_job.archive import _tar, archive, verified_files

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from service.client import AsyncClient, Client, Forbidden, NotFound, Refused, Saturated
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.awaited import Awaited

@@ -15,13 +15,14 @@ import httpx
 import pytest
 
 from service.admission.threads import saturated
-from service.jobs import JobProgress, JobsUnavailable, UnknownJob
+from service.jobs.errors import JobsUnavailable, UnknownJob
+from service.jobs.job import JobProgress
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.jobs.store import JobStore
 from service.routes.jobs import events as event_stream
 from service.routes.jobs.events import MAX_STREAMS
-from service.routes.train_job.answers import job_summary
+from service.routes.train_job import job_summary
 from service.settings import Settings
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.conftest import BODY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.jobs import Artifact, JobError, JobProgress, JobRequest
+from service.jobs.job import Artifact, JobError, JobProgress, JobRequest
 from service.jobs.leases import Lease, Leases
 from service.jobs.states import Event
 from service.schemas.training import TrainingSettings
@@ -330,7 +330,7 @@ def test_one_idempotency_key_of_two_callers_is_two_jobs(
 
 
 def test_encoding_key_may_not_train(make_board: MakeBoard, tmp_path: Path) -> None:
-    from service.auth import entry, new_key
+    from service.auth.keys import entry, new_key
 
     key = new_key()
     (tmp_path / "keys.toml").write_text(entry("reader", ["encode"], key))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.app import App
-from service.jobs import Job
+from service.jobs.job import Job
 from service.jobs.worker import Worker
 from tests.service.problems import assert_problem
 from tests.service.routes.train_job.conftest import SETTINGS, Board, MakeBoard, form, settings_part

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.auth import entry, new_key
+from service.auth.keys import entry, new_key
 from tests.service.conftest import RunServer, Server
 from tests.service.routes.train_job.conftest import form, settings_part
 

@@ -209,7 +209,7 @@ def test_watching_goes_on_when_a_server_that_told_something_is_back_within_a_min
 
     monkeypatch.setattr("service.client.time.sleep", slept.append)
     monkeypatch.setattr("service.client.asyncio.sleep", sleep)
-    monkeypatch.setattr("service.client.jobs.time", SimpleNamespace(monotonic=lambda: sum(slept)))
+    monkeypatch.setattr("service.client.events.time", SimpleNamespace(monotonic=lambda: sum(slept)))
     asked: list[str | None] = []
 
     def reply(request: httpx.Request) -> httpx.Response:

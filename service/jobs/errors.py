@@ -1,12 +1,9 @@
-"""The interface of jobs for routes. Every call may block on a disk or a database: make it in a thread."""
+"""The errors of the store of jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
-
 from service.errors import ServiceError, quote
-from service.jobs.job import Job, JobRequest, JobStatus, Page, Prepared
+from service.jobs.job import JobStatus
 from service.jobs.states import Kind, State
 
 
@@ -63,60 +60,3 @@ class JobsUnavailable(ServiceError):
             f"the store of jobs cannot be reached or written now; {why}",
             headers=((b"retry-after", str(retry_after).encode("ascii")),),
         )
-
-
-class Jobs(Protocol):
-    """Jobs, as their callers see them; any call can raise ``JobsUnavailable``."""
-
-    def prepare(self) -> Prepared:
-        """Make a directory for the uploads of a job that will be submitted; without a job it is removed in time."""
-
-    def discard(self, prepared: Prepared) -> None:
-        """Remove what was prepared, since it is not submitted."""
-
-    def submit(self, request: JobRequest) -> tuple[Job, bool]:
-        """Queue a job and return whether it is new: the same request under the same key gives the job there is.
-
-        What was prepared for a request that makes no new job is removed.
-
-        Raises:
-            IdempotencyConflict, QueueFull
-        """
-
-    def get(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
-        """Return a job; an owner of ``None`` sees all. A job of another kind, if one is given, is unknown.
-
-        Raises:
-            UnknownJob
-        """
-
-    def list(
-        self,
-        *,
-        owner: str | None,
-        kind: Kind | None = None,
-        states: Collection[State] = (),
-        before: str | None = None,
-        limit: int = 50,
-    ) -> Page:
-        """Return jobs, newest first; ``before`` is the cursor of an earlier page."""
-
-    def cancel(self, job_id: str, owner: str | None, kind: Kind | None = None) -> Job:
-        """Cancel a job, again and again if need be.
-
-        Raises:
-            UnknownJob, JobFinished
-        """
-
-    def status(self, job_id: str, owner: str | None, kind: Kind | None = None) -> JobStatus:
-        """Return the present state of a job without its request; never wait for a change.
-
-        Raises:
-            UnknownJob
-        """
-
-    def counts(self) -> Mapping[tuple[Kind, State], int]:
-        """Count the jobs that are kept, by kind and state."""
-
-    def close(self) -> None:
-        """Let go of connections."""
