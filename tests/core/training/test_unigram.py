@@ -210,13 +210,13 @@ def of_sentencepiece(texts: list[str], size: int) -> list[tuple[str, float]]:
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), [("english", 8000), ("ja", 16_000)])
-def test_held_out_text_has_at_most_half_a_percent_more_tokens_than_with_other_trainers(name: str, size: int) -> None:
+def test_held_out_text_has_no_more_tokens_than_with_other_trainers(name: str, size: int) -> None:
     lines = [line for line in corpus(name).split("\n") if line.strip()]
     known, held_out = [line for at, line in enumerate(lines) if at % 10], lines[::10][:4000]
     (found,), _ = learn_unigram(pieces_of(known), [size - 1])
     ours = tokens([(piece.decode(), score) for piece, score in found], held_out)
-    assert ours <= 1.005 * tokens(of_hugging_face(known, size), held_out)
-    assert ours <= 1.005 * tokens(of_sentencepiece(known, size), held_out)
+    assert ours <= tokens(of_hugging_face(known, size), held_out)
+    assert ours <= tokens(of_sentencepiece(known, size), held_out)
 
 
 def test_the_report_tells_the_seconds_of_learning(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Unigram by its definition: many substrings, their probabilities by expectation maximization, and pruning.
 
 After Kudo, "Subword Regularization: Improving Neural Network Translation Models with Multiple Subword Candidates"
-(2018), and its program, sentencepiece. The steps stand in the order in which they are done.
+(2018), and its program, sentencepiece, which both prune by likelihood. The steps stand in the order in which they are
+done.
 """
 
 from __future__ import annotations
@@ -47,11 +48,8 @@ def unigram(
             scores = maximized(expected(words, scores), characters)
         if len(scores) <= aim:
             break
-        scores = pruned(words, scores, characters, max(aim, int(len(scores) * shrinking_factor)))
-    ranked = sorted(scores.items(), key=lambda item: -item[1])
-    others = [item for item in ranked if item[0] not in characters][: vocab_size - len(characters)]
-    kept = {*characters, *(piece for piece, _ in others)}
-    return [item for item in ranked if item[0] in kept]
+        scores = pruned(scores, characters, max(aim, int(len(scores) * shrinking_factor)))
+    return sorted(pruned(scores, characters, vocab_size).items(), key=lambda item: -item[1])
 
 
 def substrings(words: Mapping[str, int], longest: int, most: int) -> dict[str, int]:
@@ -105,45 +103,26 @@ def maximized(counts: Scores, characters: Mapping[str, int]) -> Scores:
     return {piece: digamma(count) - total for piece, count in kept.items()}
 
 
-def pruned(words: Mapping[str, int], scores: Scores, characters: Mapping[str, int], left: int) -> Scores:
-    """Keep ``left`` pieces: the characters, and those that the corpus would miss most.
+def pruned(scores: Scores, characters: Mapping[str, int], left: int) -> Scores:
+    """Keep ``left`` pieces: the characters, and those without which the corpus would have most tokens more.
 
-    The loss is how often a piece stands in the best ways to cut all words, times what its logarithm is more than that
-    of the best way to cut the piece itself, whose parts would stand there in its place.
+    A piece saves its probability times one less than the number of pieces that would stand in its place.
     """
-    counts = dict.fromkeys(scores, 0)
-    for word, times in words.items():
-        for piece in best_way(word, scores):
-            counts[piece] += times
-    everything = added([float(count) for count in counts.values()])
-    losses = {}
-    for piece in scores:
-        count = float(counts[piece])
-        if piece in characters or not count:
-            continue
-        parts = best_way(piece, scores, without=piece)
-        total = ln(everything + count * (float(len(parts)) - 1.0))
-        instead = added([ln(float(counts[part]) + count) - total for part in parts])
-        losses[piece] = count * (ln(count) - ln(everything) - instead)
-    ranked = sorted(losses, key=lambda piece: -losses[piece])[: max(0, left - len(characters))]
-    kept = {*characters, *ranked}
+    saved = {piece: exp(score) * (float(parts(piece, scores)) - 1.0) for piece, score in scores.items()}
+    others = [piece for piece in scores if piece not in characters]
+    kept = {*characters, *sorted(others, key=lambda piece: -saved[piece])[: left - len(characters)]}
     return {piece: score for piece, score in scores.items() if piece in kept}
 
 
-def best_way(word: str, scores: Scores, without: str | None = None) -> list[str]:
-    """Cut a word into the pieces with the highest sum; of equals the way whose last piece is the longest."""
-    best = [0.0] + [-math.inf] * len(word)
-    last = [0] * (len(word) + 1)
-    for start in range(len(word)):
-        for end in ends(word, start, scores):
-            piece = word[start:end]
-            if piece != without and best[start] + scores[piece] > best[end]:
-                best[end], last[end] = best[start] + scores[piece], start
-    parts, end = [], len(word)
-    while end:
-        parts.append(word[last[end] : end])
-        end = last[end]
-    return parts[::-1]
+def parts(piece: str, scores: Scores) -> int:
+    """Count the others into which a piece is cut with the highest sum; of equals the way whose last is the longest."""
+    best, count = [0.0] + [-math.inf] * len(piece), [0] * (len(piece) + 1)
+    for start in range(len(piece)):
+        for end in ends(piece, start, scores):
+            part = piece[start:end]
+            if part != piece and best[start] + scores[part] > best[end]:
+                best[end], count[end] = best[start] + scores[part], count[start] + 1
+    return count[-1]
 
 
 def ends(word: str, start: int, pieces: Mapping[str, float]) -> list[int]:

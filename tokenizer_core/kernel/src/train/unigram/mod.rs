@@ -1,12 +1,14 @@
 //! Unigram (Kudo, 2018): begin with many substrings, estimate their probabilities by expectation maximization, and
 //! prune those that the corpus misses least, until there are as many as wanted.
 //!
+//! Kudo prunes by likelihood; here the pieces stay without which the corpus would have most tokens more. Text that was
+//! not seen then has fewer tokens, and is as probable.
+//!
 //! In order: `text` are the words of the corpus, `seeds` the substrings to begin with, `lattice` where each of them
 //! stands. A round is `sub_iterations` of `expectation` with the estimate of [`UnigramLearner::maximize`], then
-//! [`UnigramLearner::prune`] by the `best` way to cut every word, and a `checkpoint`. `shares` divides the words over
-//! threads; `numbers` are functions that round alike on every machine.
+//! [`UnigramLearner::most_missed`], and a `checkpoint`. `shares` divides the words over threads; `numbers` are
+//! functions that round alike on every machine.
 
-mod best;
 mod checkpoint;
 mod expectation;
 mod lattice;
@@ -17,7 +19,6 @@ mod text;
 
 use std::cmp::Reverse;
 
-use self::best::Best;
 use self::checkpoint::ScoredIds;
 use self::expectation::Expectation;
 use self::lattice::{Lattice, MAX_LENGTH, MAX_PIECES};
@@ -251,7 +252,11 @@ impl<'a> UnigramLearner<'a> {
 
     /// Remove pieces, though never below `aim`, and estimate the probabilities of the others.
     fn shrink(&mut self, aim: usize, tick: &mut Tick<'_>) -> Result<()> {
-        self.prune(aim, tick)?;
+        let mut kept = vec![false; self.scores.len()];
+        self.most_missed(self.left().max(aim)).into_iter().for_each(|piece| kept[piece] = true);
+        let mut flags = kept.iter();
+        self.scores.retain(|_| flags.next().is_some_and(|kept| *kept));
+        self.keep(&kept);
         self.estimate(tick)?;
         self.rounds += 1;
         Ok(())
@@ -297,40 +302,37 @@ impl<'a> UnigramLearner<'a> {
         self.keep(&kept);
     }
 
-    /// Remove the pieces that the corpus misses least.
+    /// Return `count` pieces: all characters, and those that save most tokens.
     ///
-    /// With `n` the number of times that a piece stands in the best ways to cut all words, and `N` that of all pieces,
-    /// the loss is `n` times the difference between `ln(n / N)` and the sum of `ln((m + n) / (N + n (k - 1)))` over the
-    /// `k` pieces of the best way to cut the piece itself, each of which stands `m` times.
-    fn prune(&mut self, aim: usize, tick: &mut Tick<'_>) -> Result<()> {
-        let add = |state: &mut Best, (start, end, weight): (usize, usize, u64), sums: &mut [u64]| {
-            state.each(&self.lattice, &self.scores, (start, end), None, |piece| sums[piece] += weight);
-        };
-        let counts = summed(self.text, self.options.threads, self.scores.len(), add, || self.tick(tick))?;
-        let all: f64 = counts.iter().map(|count| *count as f64).sum();
-        let (mut best, mut parts, mut losses) = (Best::default(), Vec::new(), Vec::new());
-        for piece in self.characters..self.scores.len() {
-            let count = counts[piece] as f64;
-            if count == 0.0 {
-                continue;
-            }
-            let (start, length) = self.lattice.places[piece];
-            let stretch = (start as usize, start as usize + usize::from(length));
-            parts.clear();
-            best.each(&self.lattice, &self.scores, stretch, Some(piece), |part| parts.push(part));
-            let without = ln(all + count * (parts.len() as f64 - 1.0));
-            let instead: f64 = parts.iter().rev().map(|part| ln(counts[*part] as f64 + count) - without).sum();
-            losses.push((count * (ln(count) - ln(all) - instead), piece));
-        }
-        let room = self.left().max(aim).saturating_sub(self.characters);
+    /// A piece saves its probability times one less than the number of pieces that would stand in its place.
+    fn most_missed(&self, count: usize) -> Vec<usize> {
+        let saved = |piece| exp(self.scores[piece]) * (self.parts(piece) - 1.0);
+        let mut others: Vec<(f64, usize)> =
+            (self.characters..self.scores.len()).map(|piece| (saved(piece), piece)).collect();
         // Of equals the first in the order of bytes stays.
-        losses.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        let mut kept: Vec<bool> = (0..self.scores.len()).map(|piece| piece < self.characters).collect();
-        losses.iter().take(room).for_each(|(_, piece)| kept[*piece] = true);
-        let mut flags = kept.iter();
-        self.scores.retain(|_| flags.next().is_some_and(|kept| *kept));
-        self.keep(&kept);
-        Ok(())
+        others.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        others.truncate(count - self.characters);
+        (0..self.characters).chain(others.into_iter().map(|(_, piece)| piece)).collect()
+    }
+
+    /// The number of pieces of the best way to cut a piece into others; of equals the last piece of the way is longest.
+    fn parts(&self, piece: usize) -> f64 {
+        let (start, length) = self.lattice.places[piece];
+        // By character, the sum of the best way to it and its number of pieces.
+        let mut ways = vec![(f64::NEG_INFINITY, 0.0); usize::from(length) + 1];
+        ways[0].0 = 0.0;
+        for at in 0..usize::from(length) {
+            let (here, parts) = ways[at];
+            for edge in self.lattice.at(start as usize + at) {
+                // The shortest is first.
+                let Some(way) = ways.get_mut(at + edge.length()) else { break };
+                let sum = here + self.scores[edge.piece()];
+                if sum > way.0 && edge.piece() != piece {
+                    *way = (sum, parts + 1.0);
+                }
+            }
+        }
+        ways[usize::from(length)].1
     }
 
     /// Keep the pieces for which `kept` is true; scores are the caller's.
@@ -365,15 +367,10 @@ impl<'a> UnigramLearner<'a> {
         Some(lists)
     }
 
-    /// All characters and the pieces with the highest scores.
+    /// The pieces that are missed most, the highest score first.
     fn best_pieces(&self, size: usize) -> ScoredIds {
-        let mut others: Vec<usize> = (self.characters..self.scores.len()).collect();
-        let better =
-            |one: &usize, other: &usize| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other));
-        others.sort_unstable_by(better);
-        others.truncate(size - self.characters);
-        let mut pieces: Vec<usize> = (0..self.characters).chain(others).collect();
-        pieces.sort_unstable_by(better);
+        let mut pieces = self.most_missed(size);
+        pieces.sort_unstable_by(|one, other| self.scores[*other].total_cmp(&self.scores[*one]).then(one.cmp(other)));
         pieces.into_iter().map(|piece| (self.numbers[piece], self.scores[piece])).collect()
     }
 
