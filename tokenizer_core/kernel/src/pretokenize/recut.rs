@@ -141,10 +141,11 @@ pub(super) fn run(stages: &[RecutStage], text: &str, begins_text: bool, steps: &
     let mut whole = Recut { text: text.to_owned(), ends, alignment: Alignment::copied(text.len()) };
     for stage in stages {
         let mut out = RecutPieces { text: Rewriter::new(&whole.text), ends: Vec::new() };
-        let mut start = 0;
+        let (mut start, mut begins_text) = (0, begins_text);
         for end in &whole.ends {
             let piece = &whole.text[start..*end as usize];
-            let begins_text = begins_text && whole.alignment.source(start..*end as usize).start == 0;
+            // Origins do not decrease: no piece begins the text after one that does not.
+            begins_text = begins_text && whole.alignment.source(start..*end as usize).start == 0;
             stage
                 .piece(piece, start, begins_text, steps, &mut out)
                 .map_err(|error| error.moved(|range| whole.alignment.source(range)))?;
