@@ -8,7 +8,7 @@ use tokd_kernel::added_tokens::SpecialPolicy;
 use tokd_kernel::config::Config;
 use tokd_kernel::encode::{EncodeOptions, Pipeline};
 use tokd_kernel::output::count::Count;
-use tokd_kernel::vocabulary::Vocabulary;
+use tokd_kernel::vocabulary::{Merge, Vocabulary};
 
 const OPTIONS: EncodeOptions = EncodeOptions { policy: SpecialPolicy::Reject, add_special_tokens: false };
 
@@ -61,6 +61,32 @@ proptest! {
         let text: String = words.iter().flat_map(|word| [word.as_str(), "\n"]).collect();
         for _ in 0..2 {
             prop_assert_eq!(&encoded(&pipeline, &text), &truth);
+        }
+    }
+
+    /// Merges that join words come after the others, most of which are in no joined word: words are merged first.
+    #[test]
+    fn superwords_are_merged_as_their_line_is(
+        draws in prop::collection::vec(any::<(u16, u16)>(), 0..60),
+        order in any::<Option<u64>>(),
+        lines in prop::collection::vec("[ab,é中 \u{A0}]{1,90}\n", 1..30),
+        cache_bytes in prop::sample::select(vec![0_usize, 1 << 12, 1 << 20]),
+    ) {
+        let drawn = common::drawn_vocabulary(&["ab,é中 \u{A0}".as_bytes()], &draws);
+        let joins = |merge: &Merge| {
+            let bytes = drawn.bytes(merge.product).unwrap_or_default();
+            bytes.windows(2).any(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ')
+        };
+        let mut merges = drawn.merges().to_vec();
+        merges.sort_by_key(joins);
+        let sorted = drawn.with_merges(merges);
+        let vocabulary = Arc::new(order.map_or_else(|| sorted.clone(), |order| common::reordered(&sorted, order)));
+        let config = r#"{"pretokenizer":[{"type":"split","pattern":{"regex":"[^\\n]*\\n"},"behavior":"isolated"}]}"#;
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(config).unwrap(), cache_bytes).unwrap();
+        let truth: Vec<u32> =
+            lines.iter().flat_map(|line| common::merge_slowly(&vocabulary, line.as_bytes())).collect();
+        for _ in 0..2 {
+            prop_assert_eq!(&encoded(&pipeline, &lines.concat()), &truth);
         }
     }
 

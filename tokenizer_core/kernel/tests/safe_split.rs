@@ -50,8 +50,10 @@ fn beside_a_character_beyond_the_plane_nothing_is_cut() {
 }
 
 #[test]
-fn between_characters_of_ascii_nothing_is_cut() {
-    let split = SafeSplit::new(&common::vocabulary(&[]), SimdLevel::Portable).unwrap();
+fn between_characters_of_ascii_nothing_is_cut_but_before_a_space() {
+    let vocabulary = common::vocabulary(&[("a", " "), (",", "a")]);
+    let split = SafeSplit::new(&vocabulary, SimdLevel::Portable).unwrap();
+    assert_eq!(parts(&split, "ab a b  b,  a"), ["ab", " a b", "  b,", "  a"]);
     assert_eq!(parts(&split, "abc"), ["abc"]);
     assert_eq!(parts(&split, "ab文字cd"), ["ab", "文", "字", "cd"]);
 }

@@ -88,6 +88,35 @@ impl Pipeline {
         if scratch.sampler.is_some() {
             return self.sample_pieces(text, start, places, scratch, sink);
         }
+        if let Some(joins) = self.model.joins() {
+            let mut words = std::mem::take(&mut scratch.words);
+            words.clear();
+            let end = self.encode_parts(text, start, places.clone(), scratch, &mut words)?;
+            joins.join(&words, start, &scratch.ends[places], &mut scratch.work.bpe, |ids| match S::COUNTS {
+                true => sink.counted(ids.len()),
+                false => sink.pieces(ids),
+            });
+            scratch.words = words;
+            start = end;
+        } else {
+            start = self.encode_parts(text, start, places, scratch, sink)?;
+        }
+        if S::ENDS {
+            sink.piece_ended();
+        }
+        Ok(start)
+    }
+
+    /// Give `sink` the ids of the parts that the model cuts these pieces into.
+    #[inline]
+    fn encode_parts(
+        &self,
+        text: &str,
+        mut start: usize,
+        places: Range<usize>,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<usize> {
         let Scratch { block, work, caches, cuts, ends, .. } = scratch;
         let ends = &ends[places];
         let (ends, parts) = match self.model.cut(text, start, ends, cuts) {
@@ -99,9 +128,6 @@ impl Pipeline {
             let pieces = BlockPieces { text: text.as_bytes(), start, ends, parts };
             block.encode(pieces, self.level, &self.model, work, caches, sink)?;
             start = ends.last().map_or(start, |end| *end as usize);
-        }
-        if S::ENDS {
-            sink.piece_ended();
         }
         Ok(start)
     }

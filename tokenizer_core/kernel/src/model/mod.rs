@@ -21,7 +21,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::bpe::Bpe;
+use self::bpe::{Bpe, Joins};
 use self::char_bpe::{Affixes, AnyCharBpe, CharBpe, CharBpeOptions, Unknown};
 pub use self::piece_ids::{PieceIds, Token};
 use self::symbols::Symbols;
@@ -223,6 +223,15 @@ impl AnyModel {
             M::TILES
         }
         each!(self, model => tiles(&**model))
+    }
+
+    /// The merges that join the words of a piece.
+    #[inline]
+    pub(crate) fn joins(&self) -> Option<&Joins> {
+        match self {
+            Self::Bpe(model) => model.joins.as_ref(),
+            _ => None,
+        }
     }
 
     /// See [`Model::encode`].

@@ -8,13 +8,16 @@ const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
 /// Outside of brackets it also holds these six of Latin-1.
 const BARE_WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]";
 
+/// Code points that a set has a bit for: those of nearly every text.
+const NEAR: u32 = 1 << 16;
+
 /// A set of characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CharSet {
-    /// Bit `c` for the character `c` below 128.
-    ascii: u128,
-    /// Half-open ranges of all other code points, in order.
+    /// Half-open ranges of code points, in order.
     ranges: Box<[(u32, u32)]>,
+    /// A bit for each code point below [`NEAR`].
+    near: Box<[u64]>,
 }
 
 impl CharSet {
@@ -81,45 +84,39 @@ impl CharSet {
 
     /// From inclusive ranges in order.
     fn of_ranges(ranges: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut set = Self::default();
-        let mut wide = Vec::new();
-        for (start, end) in ranges {
-            for code in start..=end.min(127) {
-                set.ascii |= 1 << code;
-            }
-            if end > 127 {
-                wide.push((start.max(128), end + 1));
+        let ranges: Box<[_]> = ranges.map(|(start, end)| (start, end + 1)).collect();
+        let mut near = vec![0; NEAR as usize / 64].into_boxed_slice();
+        for (start, end) in &ranges {
+            let end = (*end).min(NEAR);
+            for word in start / 64..end.div_ceil(64) {
+                let (first, last) = ((*start).max(word * 64), (end - 1).min(word * 64 + 63));
+                near[word as usize] |= u64::MAX >> (63 - (last - first)) << (first % 64);
             }
         }
-        set.ranges = wide.into();
-        set
+        Self { ranges, near }
     }
 
     /// Its characters as inclusive ranges, in order.
     pub(super) fn ranges(&self) -> Vec<(u32, u32)> {
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        let ascii = (0..128).filter(|code| self.ascii >> code & 1 != 0).map(|code| (code, code));
-        for (start, end) in ascii.chain(self.ranges.iter().map(|(start, end)| (*start, end - 1))) {
-            match ranges.last_mut() {
-                Some(last) if last.1 + 1 == start => last.1 = end,
-                _ => ranges.push((start, end)),
-            }
-        }
-        ranges
+        self.ranges.iter().map(|(start, end)| (*start, end - 1)).collect()
     }
 
     #[inline]
     pub(super) fn contains(&self, code: u32) -> bool {
-        if code < 128 {
-            return self.ascii >> code & 1 != 0;
+        match self.near.get(code as usize / 64) {
+            Some(word) => word >> (code % 64) & 1 != 0,
+            None => {
+                let after = self.ranges.partition_point(|(start, _)| *start <= code);
+                after > 0 && code < self.ranges[after - 1].1
+            }
         }
-        let after = self.ranges.partition_point(|(start, _)| *start <= code);
-        after > 0 && code < self.ranges[after - 1].1
     }
 
     /// The first set of a match of the set.
     pub(super) fn first_set(&self) -> FirstSet {
-        FirstSet { ascii: self.ascii, wide: !self.ranges.is_empty(), empty: false }
+        let word = |at: usize| self.near.get(at).copied().map_or(0, u128::from);
+        let wide = self.ranges.last().is_some_and(|(_, end)| *end > 128);
+        FirstSet { ascii: word(1) << 64 | word(0), wide, empty: false }
     }
 }
 

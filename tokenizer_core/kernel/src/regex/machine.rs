@@ -216,7 +216,11 @@ fn backtrack<const MORE: bool>(program: &Program, text: &[u8], steps: &mut StepB
 /// The end of one character of the set at `at`.
 #[inline(always)]
 fn one(set: &CharSet, text: &[u8], at: usize) -> Option<usize> {
-    let (code, length) = decode(text, at, *text.get(at)?);
+    let first = *text.get(at)?;
+    if first < 0x80 {
+        return set.contains(u32::from(first)).then_some(at + 1);
+    }
+    let (code, length) = decode(text, at, first);
     set.contains(code).then_some(at + length)
 }
 

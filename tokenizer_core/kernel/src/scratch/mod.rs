@@ -9,6 +9,7 @@ use std::sync::atomic::{
 use std::thread;
 
 use crate::block::{PIECES, PieceBlock};
+use crate::capacity::give_back;
 use crate::error::Result;
 use crate::model::sampling::Sampler;
 use crate::model::{Cuts, ModelBuffers};
@@ -45,6 +46,8 @@ pub struct Scratch {
     /// The ends of the pieces of a few blocks: a scanner that starts again looks again at what it had left undecided.
     pub(crate) ends: [u32; ENDS],
     pub(crate) cuts: Cuts,
+    /// The ids of words that are to be joined.
+    pub(crate) words: Vec<u32>,
     /// Words as a normalizer has rewritten them.
     pub(crate) written: Written<()>,
     /// A text behind a space.
@@ -63,6 +66,7 @@ impl Scratch {
             block: Box::default(),
             ends: [0; ENDS],
             cuts: Cuts::default(),
+            words: Vec::new(),
             written: Written::default(),
             spaced: String::new(),
             sampler: None,
@@ -78,6 +82,7 @@ impl Scratch {
         self.work.shrink(BUFFER_LIMIT);
         self.block.shrink(BUFFER_LIMIT);
         self.cuts.shrink(BUFFER_LIMIT);
+        give_back(&mut self.words, BUFFER_LIMIT);
         self.written.shrink(BUFFER_LIMIT);
         self.spaced.clear();
         self.spaced.shrink_to(BUFFER_LIMIT);

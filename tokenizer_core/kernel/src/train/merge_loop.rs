@@ -145,18 +145,8 @@ impl<P: Position> Learner<P> {
             self.pairs.remove(slot);
             return Ok(());
         }
-        let bytes = self.symbols.product(pair.left, pair.right);
-        let known = self.symbols.find(&bytes);
+        let (product, is_known) = self.symbols.learn(pair.ids(), pair.count, 0, &mut self.learned)?;
         let lengths = (self.symbols.length(pair.left), self.symbols.length(pair.right));
-        let product = match known {
-            Some(product) => product,
-            None => self.symbols.push(&bytes, lengths.0 + lengths.1)?,
-        };
-        let learned = Learned { left: pair.left, right: pair.right, product, count: pair.count, language: 0 };
-        // A product that is known may make a pair again that was merged before; the pair keeps its first rank.
-        if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == pair.ids()) {
-            self.learned.push(learned);
-        }
         let mut places = self.pairs.take(slot);
         let mut merged = if pair.left == pair.right { 0 } else { pair.count };
         places.retain(|position| {
@@ -173,7 +163,7 @@ impl<P: Position> Learner<P> {
         });
         self.words.note_merged(merged);
         self.steps += 1;
-        if known.is_some() {
+        if is_known {
             // Merges inside a token do not depend on what is around it, so only one pair ever makes it, unless an older
             // vocabulary had it already. Then its pairs may become more frequent, which is assumed nowhere else.
             return self.count_all(tick);

@@ -236,19 +236,11 @@ impl<P: Position> Parity<P> {
     /// Merge a pair that is in no queue of its lane any more.
     fn merge(&mut self, lane: usize, slot: u32, tick: &mut Tick<'_>) -> Result<()> {
         let (left, right) = self.pairs.get(slot).ids();
-        let bytes = self.symbols.product(left, right);
-        let known = self.symbols.find(&bytes);
-        let lengths = (self.symbols.length(left), self.symbols.length(right));
-        let product = match known {
-            Some(product) => product,
-            None => self.symbols.push(&bytes, lengths.0 + lengths.1)?,
-        };
         let lanes = self.lanes.len();
         let count = self.counts[slot as usize * lanes + lane];
         let language = if self.learned.len() < self.choice.global_merges { 0 } else { lane as u32 + 1 };
-        if known.is_none() || !self.learned.iter().any(|old| (old.left, old.right) == (left, right)) {
-            self.learned.push(Learned { left, right, product, count, language });
-        }
+        let (product, is_known) = self.symbols.learn((left, right), count, language, &mut self.learned)?;
+        let lengths = (self.symbols.length(left), self.symbols.length(right));
         let mut places = self.pairs.empty(slot);
         // In other lanes it is found to occur nowhere.
         self.counts[slot as usize * lanes..][..lanes].fill(0);
@@ -265,7 +257,7 @@ impl<P: Position> Parity<P> {
             stands
         });
         self.steps += 1;
-        if known.is_some() {
+        if is_known {
             // See `Learner::merge`.
             return self.count_all(tick);
         }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Learned;
 use crate::error::{Code, Error, Result};
 
 /// All tokens together; the 100,000 of a large vocabulary have less than 1 MB.
@@ -66,6 +67,31 @@ impl TrainedTokens {
         self.lengths.push(length);
         self.ids.insert(bytes.into(), id);
         Ok(id)
+    }
+
+    /// Add a merge of a pair to those that were learned, and its product to the tokens. Returns the product, and whether
+    /// it is a token already.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(super) fn learn(
+        &mut self,
+        (left, right): (u32, u32),
+        count: u64,
+        language: u32,
+        learned: &mut Vec<Learned>,
+    ) -> Result<(u32, bool)> {
+        let bytes = self.product(left, right);
+        let known = self.find(&bytes);
+        let product = match known {
+            Some(product) => product,
+            None => self.push(&bytes, self.length(left) + self.length(right))?,
+        };
+        // A product that is known may make a pair again that was merged before; the pair keeps its first rank.
+        if known.is_none() || !learned.iter().any(|old| (old.left, old.right) == (left, right)) {
+            learned.push(Learned { left, right, product, count, language });
+        }
+        Ok((product, known.is_some()))
     }
 
     /// No tokens yet, of which those that do not begin a word begin with a mark of `mark` bytes.

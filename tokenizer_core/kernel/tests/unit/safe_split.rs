@@ -19,7 +19,11 @@ fn cut_slowly(crossings: &Crossings, text: &str, start: usize, ends: &[u32]) -> 
         for pair in characters.windows(2) {
             let [(_, left), (place, right)] = pair else { continue };
             let number = |of: char| character(of.encode_utf8(&mut [0; 4]).as_bytes());
-            if !(left.is_ascii() && right.is_ascii() || crossings.has(number(*left), number(*right))) {
+            let crosses = match (left.is_ascii() && right.is_ascii(), right) {
+                (true, ' ') => *left == ' ' || crossings.has_space(*left as u8),
+                (both, _) => both || crossings.has(number(*left), number(*right)),
+            };
+            if !crosses {
                 cuts.push((at + place) as u32);
             }
         }

@@ -13,7 +13,7 @@ use crate::simd::maximum::Maximum;
 use crate::simd::tagged_line::FindTag;
 use crate::simd::words::{highest_bit, lowest_bit};
 
-/// One piece being merged, of at most `N - 2` bytes: before the first symbol and after the last is a border, which
+/// One piece being merged, of at most `N - 2` symbols: before the first symbol and after the last is a border, which
 /// never merges.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -146,7 +146,7 @@ const FEW: usize = 4;
 /// Pieces merged in turns: nearly all that a block has, since each waits for memory.
 pub const LANES: usize = 16;
 
-/// Up to [`LANES`] pieces of 1 to `N - 2` bytes each, where `N` is a power of two and at most 64.
+/// Up to [`LANES`] pieces of 1 to `N - 2` symbols each, where `N` is a power of two and at most 64.
 #[derive(Debug)]
 pub struct Lanes<const N: usize>([Lane<N>; LANES]);
 
@@ -158,6 +158,38 @@ impl<const N: usize> Default for Lanes<N> {
     }
 }
 
+/// A symbol that a piece begins with: a byte, or a token that other merges left.
+pub(crate) trait Symbol: Copy {
+    fn id(self, table: &MergeTable) -> u32;
+
+    /// The precedence of two neighbours, as [`MergeTable::look`] gives it.
+    fn precedence(simd: impl FindTag, table: &MergeTable, pair: [Self; 2]) -> u32;
+}
+
+impl Symbol for u8 {
+    #[inline(always)]
+    fn id(self, table: &MergeTable) -> u32 {
+        table.byte_id(self)
+    }
+
+    #[inline(always)]
+    fn precedence(_: impl FindTag, table: &MergeTable, pair: [Self; 2]) -> u32 {
+        table.precedence_of_bytes(u16::from_le_bytes(pair))
+    }
+}
+
+impl Symbol for u32 {
+    #[inline(always)]
+    fn id(self, _: &MergeTable) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn precedence(simd: impl FindTag, table: &MergeTable, [left, right]: [Self; 2]) -> u32 {
+        table.look(simd, table.address_between(left, right, false), || (left, right))
+    }
+}
+
 /// Pieces to be merged on any level.
 struct MergeLanes<'l, I, const N: usize> {
     lanes: &'l mut Lanes<N>,
@@ -165,7 +197,9 @@ struct MergeLanes<'l, I, const N: usize> {
     pieces: I,
 }
 
-impl<'a, S: FindTag + Maximum, I: Iterator<Item = &'a [u8]>, const N: usize> OnLevel<S> for MergeLanes<'_, I, N> {
+impl<'a, S: FindTag + Maximum, T: Symbol + 'a, I: Iterator<Item = &'a [T]>, const N: usize> OnLevel<S>
+    for MergeLanes<'_, I, N>
+{
     type Output = ();
 
     #[inline(always)]
@@ -175,7 +209,7 @@ impl<'a, S: FindTag + Maximum, I: Iterator<Item = &'a [u8]>, const N: usize> OnL
 }
 
 impl<const N: usize> Lanes<N> {
-    /// The longest piece, in bytes.
+    /// The longest piece, in symbols.
     pub const LIMIT: usize = N - 2;
 
     /// Merge pieces, each in a lane of its own.
@@ -184,17 +218,23 @@ impl<const N: usize> Lanes<N> {
         table.level().run(MergeLanes { lanes: self, table, pieces });
     }
 
+    /// As [`Self::merge`], of pieces that were merged before.
+    #[inline]
+    pub(crate) fn merge_tokens<'a>(&mut self, table: &MergeTable, pieces: impl Iterator<Item = &'a [u32]>) {
+        table.level().run(MergeLanes { lanes: self, table, pieces });
+    }
+
     #[inline(always)]
-    fn merge_by<'a, S: FindTag + Maximum>(
+    fn merge_by<'a, S: FindTag + Maximum, T: Symbol + 'a>(
         &mut self,
         simd: S,
         table: &MergeTable,
-        pieces: impl Iterator<Item = &'a [u8]>,
+        pieces: impl Iterator<Item = &'a [T]>,
     ) {
         let Self(lanes) = self;
         let mut begun = 0;
         for (lane, piece) in lanes.iter_mut().zip(pieces) {
-            lane.begin(table, piece);
+            lane.begin(simd, table, piece);
             begun += 1;
         }
         let (mut left, mut count) = ([0_u8; LANES], 0);

@@ -5,6 +5,7 @@ pub mod backtrack;
 pub mod boundaries;
 pub mod dropout;
 pub mod heap;
+mod joins;
 pub mod lockstep;
 pub(crate) mod pair_table;
 pub mod ranks;
@@ -22,6 +23,7 @@ use crate::model::bpe::backtrack::{Backtracker, Lengths, SearchTables};
 use crate::model::bpe::boundaries::SafeSplit;
 use crate::model::bpe::dropout::Dropout;
 use crate::model::bpe::heap::Merger;
+pub(crate) use crate::model::bpe::joins::Joins;
 use crate::model::bpe::lockstep::{LANES, Lanes};
 use crate::model::bpe::ranks::MergeTable;
 use crate::model::bpe::split_table::SplitTable;
@@ -53,6 +55,8 @@ pub struct Bpe {
     tokens: TokenIndex,
     /// Absent where too many pairs of characters are spanned by tokens.
     boundaries: Option<SafeSplit>,
+    /// Present where all of the above is about words, which are then joined.
+    pub(crate) joins: Option<Joins>,
 }
 
 /// The buffers of [`Bpe`].
@@ -96,6 +100,23 @@ impl Bpe {
         ignore_merges: bool,
         level: SimdLevel,
     ) -> Result<Self> {
+        let words = if ignore_merges { None } else { joins::words(vocabulary, never, level)? };
+        match words {
+            Some((words, joins)) => {
+                Ok(Self { joins: Some(joins), ..Self::of_pieces(&words, table, never, false, level)? })
+            }
+            None => Self::of_pieces(vocabulary, table, never, ignore_merges, level),
+        }
+    }
+
+    /// The tables of pieces that are merged at once.
+    fn of_pieces(
+        vocabulary: &Vocabulary,
+        table: &Arc<TokenTable>,
+        never: &HashSet<u32>,
+        ignore_merges: bool,
+        level: SimdLevel,
+    ) -> Result<Self> {
         let split = || SafeSplit::new(vocabulary, level);
         let build = || {
             let merges = MergeTable::new(vocabulary, never)?.on(level);
@@ -108,12 +129,12 @@ impl Bpe {
         };
         let (built, boundaries) = if vocabulary.id_limit() < LARGE { (build(), split()) } else { join(build, split) };
         let (merges, split_table, lengths, tokens) = built?;
-        Ok(Self { merges, split_table, lengths, tokens, boundaries })
+        Ok(Self { merges, split_table, lengths, tokens, boundaries, joins: None })
     }
 
-    /// The table of merges.
+    /// The table of all merges.
     pub fn merges(&self) -> &MergeTable {
-        &self.merges
+        self.joins.as_ref().map_or(&self.merges, |joins| &joins.merges)
     }
 
     /// Return the tables that the search of long pieces needs; `None` where they are merged with the queue.
@@ -125,7 +146,7 @@ impl Bpe {
     /// Append the tokens of a piece, of whose merges some are left out.
     pub(super) fn sample(&self, piece: &[u8], dropout: &Dropout, stream: &mut Stream, work: &mut super::ModelBuffers) {
         let symbols = piece.iter().map(|byte| self.merges.byte_id(*byte));
-        let (ids, starts) = work.sampling.dropout.merge(&self.merges, symbols, dropout, stream);
+        let (ids, starts) = work.sampling.dropout.merge(self.merges(), symbols, dropout, stream);
         let ends = starts.iter().skip(1).copied().chain([piece.len() as u32]);
         let tokens = ids.iter().zip(starts).zip(ends);
         work.tokens.extend(tokens.map(|((id, start), end)| Token { id: *id, bytes: end - start }));
@@ -236,7 +257,9 @@ impl Model for Bpe {
     fn cut(&self, text: &str, start: usize, ends: &[u32], cuts: &mut Cuts) -> bool {
         let end = ends.last().map_or(start, |end| *end as usize);
         let boundaries = self.boundaries.as_ref();
-        let Some(boundaries) = boundaries.filter(|all| all.is_worth_cutting(&text.as_bytes()[start..end])) else {
+        let Some(boundaries) =
+            boundaries.filter(|all| self.joins.is_some() || all.is_worth_cutting(&text.as_bytes()[start..end]))
+        else {
             return false;
         };
         // A token that merges do not make stands for a whole piece, and not for a part of the same bytes.

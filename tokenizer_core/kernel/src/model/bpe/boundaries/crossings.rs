@@ -43,6 +43,8 @@ pub(super) struct Crossings {
     /// By the low six bits of the last byte of a left character: the first bytes of three that some token ends with
     /// after it, a bit for the low half of each.
     first_bytes: [u16; 64],
+    /// By a character of ASCII: some token has a space after it.
+    before_space: [bool; 128],
 }
 
 /// One side of a pair as a token shows it.
@@ -65,13 +67,16 @@ enum Right {
 impl Crossings {
     /// Learn the crossings of a vocabulary; `None` where there are too many of them.
     pub(super) fn new(vocabulary: &Vocabulary) -> Option<Self> {
-        let mut first_bytes = [0; 64];
+        let (mut first_bytes, mut before_space) = ([0; 64], [false; 128]);
         let mut pairs = FxHashSet::default();
-        for (id, bytes) in vocabulary.tokens() {
+        for (_, bytes) in vocabulary.tokens().filter(|(id, _)| !vocabulary.is_opaque(*id)) {
             for at in 1..bytes.len() {
+                if bytes[at] == b' ' && bytes[at - 1] < 0x80 {
+                    before_space[usize::from(bytes[at - 1])] = true;
+                }
                 // What is cut nowhere need not be known.
                 let uncut = bytes[at - 1] < 0x80 && bytes[at] < 0x80 || bytes[at - 1] == b' ';
-                if uncut || is_continuation(bytes[at]) || vocabulary.is_opaque(id) {
+                if uncut || is_continuation(bytes[at]) {
                     continue;
                 }
                 match (Left::of(&bytes[..at]), Right::of(&bytes[at..])) {
@@ -92,7 +97,7 @@ impl Crossings {
         }
         let length = (bits * BITS_A_PAIR / 32).next_power_of_two().clamp(LEAST, MOST);
         let words = vec![0; length].into_boxed_slice();
-        let mut crossings = Self { words, shift: u32::BITS - length.trailing_zeros(), first_bytes };
+        let mut crossings = Self { words, shift: u32::BITS - length.trailing_zeros(), first_bytes, before_space };
         for (left, right) in pairs {
             for character in right.characters() {
                 let place = crossings.place(left.last() >> 24, character);
@@ -107,6 +112,12 @@ impl Crossings {
     pub(super) fn has(&self, left: u32, right: u32) -> bool {
         let partly = right & 0xFF00 != 0 && self.has_partly(left, right);
         self.has_whole(left >> 24, right, bit(left)) || partly || left == BLANK || (left | right) & FAR != 0
+    }
+
+    /// As [`Self::has`] for a character of ASCII and a space.
+    #[inline(always)]
+    pub(super) fn has_space(&self, left: u8) -> bool {
+        self.before_space[usize::from(left & 0x7F)]
     }
 
     /// As [`Self::has`] for two characters of two bytes, which lie side by side as `pair`.

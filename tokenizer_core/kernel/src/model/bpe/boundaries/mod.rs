@@ -40,7 +40,7 @@ impl SafeSplit {
     }
 
     /// Cut the pieces of `text` from `start` on, which end at `ends`, and if `tell_parts` say which are parts. Between
-    /// two ASCII characters nothing is cut: such pieces repeat often enough as they are.
+    /// two ASCII characters nothing is cut but before spaces: such pieces repeat often enough as they are.
     pub fn cut(&self, text: &str, start: usize, ends: &[u32], tell_parts: bool, cuts: &mut Cuts) {
         self.level.run(windows::Cut { crossings: &self.crossings, text, start, ends, tell_parts, cuts });
     }

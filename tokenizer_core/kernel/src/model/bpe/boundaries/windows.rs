@@ -140,6 +140,7 @@ impl WindowCharacters {
         PairBits {
             two: open & self.two & left_two,
             three: open & self.three & left_three,
+            space: open & self.blank & left_one,
             other: open & (self.one & !left_one | self.two & !left_two | self.three & !left_three),
         }
     }
@@ -151,6 +152,8 @@ struct PairBits {
     two: u64,
     /// Both of three.
     three: u64,
+    /// A space after another character of ASCII.
+    space: u64,
     other: u64,
 }
 
@@ -165,11 +168,12 @@ impl PairBits {
         let two = those(self.two, |place| !crossings.has_two(four(at + place - 2)));
         let three = those(self.three, |place| !crossings.has_three(four(at + place - 3), four(at + place - 1)));
         let text = text.as_bytes();
+        let space = those(self.space, |place| !crossings.has_space(text[at + place - 1]));
         let other = those(self.other, |place| {
             let left = previous(text, at + place).map_or(FAR, |left| first(text, left));
             !crossings.has(left, first(text, at + place))
         });
-        two | three | other
+        two | three | space | other
     }
 }
 

@@ -5,27 +5,27 @@
 
 use std::hint::select_unpredictable;
 
-use super::{Lane, key, merge_of};
+use super::{Lane, Symbol, key, merge_of};
 use crate::model::bpe::ranks::MergeTable;
 use crate::simd::branch::cold_path;
 use crate::simd::maximum::Maximum;
 use crate::simd::tagged_line::FindTag;
 
 impl<const N: usize> Lane<N> {
-    /// Begin with a piece of 1 to `N - 2` bytes.
+    /// Begin with a piece of 1 to `N - 2` symbols.
     #[inline(always)]
-    pub(super) fn begin(&mut self, table: &MergeTable, piece: &[u8]) {
+    pub(super) fn begin<T: Symbol>(&mut self, simd: impl FindTag, table: &MergeTable, piece: &[T]) {
         let length = piece.len().min(N - 2);
         self.keys = [0; N];
         let places = self.keys[1..].iter_mut().zip(&mut self.ids[1..]);
         for (at, (pair, (key_of, id))) in piece[..length].windows(2).zip(places).enumerate() {
-            if let Some(pair) = pair.first_chunk().copied().map(u16::from_le_bytes) {
-                *key_of = key(table.precedence_of_bytes(pair), at + 1);
-                *id = table.byte_id(pair as u8);
+            if let Some(pair) = pair.first_chunk().copied() {
+                *key_of = key(T::precedence(simd, table, pair), at + 1);
+                *id = pair[0].id(table);
             }
         }
         if let Some(last) = piece[..length].last() {
-            self.ids[length] = table.byte_id(*last);
+            self.ids[length] = last.id(table);
         }
         (self.ids[0], self.ids[length + 1]) = (table.no_token(), table.no_token());
         self.taken = u64::MAX >> (62 - length);
