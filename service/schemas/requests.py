@@ -30,8 +30,8 @@ millisecond or two."""
 INLINE_WIDTH = 1 << 15
 """Padding to more ids than this leaves the event loop."""
 
-INLINE_STEPS = 200_000
-"""Steps of a chat's template on the event loop, which take about a millisecond; a chat of 3 KB takes a tenth."""
+INLINE_CHAT_BYTES = 32 << 10
+"""Longer bodies with a chat leave the event loop: to render and encode so much takes one or two milliseconds."""
 
 
 CHAT_LISTS = ("messages", "tools", "documents")
@@ -47,6 +47,14 @@ class Example(NamedTuple):
 
 _NOT_SENT: Any = None
 """The value of a field that may be missing and is never null."""
+
+
+def inline_steps(size: int) -> int:
+    """Return the steps that a chat's template may take on the event loop, for a body of so many bytes.
+
+    A real template takes up to 16 for a byte, where it writes tools; other chats are rendered again, in a thread.
+    """
+    return 100_000 + 16 * size
 
 
 class RequestBody(BaseModel):
