@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from service.jobs import EXTENDS_AS, Artifact, Job, JobStatus
+from service.jobs import EXTENDS_AS, Artifact, ArtifactSize, Job, JobStatus
+from service.registry.directory import name_of
 from service.routes.jobs.answers import common_fields
 from service.routes.jobs.kind import job_path
 from service.schemas.training import TrainingSettings
@@ -30,11 +31,13 @@ def job_answer(job: Job, root: str) -> dict[str, Any]:
 
 
 def _artifact(artifact: Artifact, href: str) -> dict[str, Any]:
-    sizes = [
-        {"size": one.size, "tokenizer": one.hash, "name": one.name, "href": f"{href}?size={one.size}"}
-        for one in artifact.sizes
-    ]
-    return {"tokenizer": artifact.hash, "name": artifact.name, "href": href, "sizes": sizes}
+    sizes = [{"size": one.size, **_reference(one), "href": f"{href}?size={one.size}"} for one in artifact.sizes]
+    return {**_reference(artifact), "href": href, "sizes": sizes}
+
+
+def _reference(made: Artifact | ArtifactSize) -> dict[str, str | None]:
+    """Return what a tokenizer may be asked for by: no name if the job gave none, although its manifest has one."""
+    return {"tokenizer": made.hash, "name": name_of(Path(made.directory))}
 
 
 def _extended(recipe: Mapping[str, Any]) -> str | None:
