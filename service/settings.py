@@ -191,7 +191,7 @@ class Settings:
         most=MAX_CACHE_BYTES,
     )
     inline_bytes: int = setting(
-        128 << 10, "bodies up to this size are handled at once, larger ones in a thread", least=0
+        128 << 10, "bodies up to this size, chats up to 64 KiB, are handled at once, larger ones in a thread", least=0
     )
     body_seconds: int = setting(30, "time for a request body to arrive; then 408", least=1, most=_DAY_SECONDS)
     check_uploads: bool = setting(

@@ -204,7 +204,7 @@ class Job(AnyJob):
             ``pruning``) or ``publishing``.
         progress: ``done``, ``total``, ``unit``, ``rate``, ``seconds_left``, ``tokens_per_byte`` and ``newest``.
         tokenizer: the hash of what it published, or ``None``.
-        artifact: its ``tokenizer``, ``name`` and ``href``, and in ``sizes`` these and the ``size`` of each other size.
+        artifact: its ``tokenizer``, ``name`` (if any) and ``href``, and in ``sizes`` these and each other ``size``.
     """
 
     artifact: dict[str, Any] | None

@@ -15,11 +15,14 @@ from service.http.response_json import Answer, Block
 from service.registry.registry import Registry, Unopened
 from service.registry.served import ServedTokenizer
 from service.request_log import Headers, LogEntry, Trace
-from service.schemas.requests import INLINE_ITEMS
+from service.schemas.inline import INLINE_ITEMS
 from service.settings import Settings
 
 _MAX_VALUES = (MAX_COST - (1 << 17)) // VALUE_COST
 """Values that are within ``json_body.MAX_COST``, with room for the fields; a list costs less than ten of them."""
+
+CHAT = b'"messages"'
+"""What a body with a chat has in it."""
 
 Given = tuple[Block, int] | tuple[Block, int, str] | str | None
 """The return value of ``tokenizer_core.Responder``, or of ``ChatAnswers.encode_bytes``."""
@@ -73,7 +76,8 @@ class PlainRequests(FastAnswers):
                 return None
             given = self._ask(loaded, body, reference, may_take_long, key)
         if given is None or isinstance(given, str):
-            if not may_take_long and (loaded.takes_long(len(body)) or self._has_many(body)):
+            has_many = CHAT not in body and body.count(b",") >= INLINE_ITEMS
+            if not may_take_long and (has_many or loaded.takes_long(len(body))):
                 raise LeftToThread
             return None
         return self._answer(loaded, reference, *given)
@@ -83,10 +87,6 @@ class PlainRequests(FastAnswers):
 
     def _find(self, registry: Registry, reference: str) -> ServedTokenizer:
         return registry.get(reference)
-
-    def _has_many(self, body: bytes) -> bool:
-        """Tell whether a body may hold more items than are answered on the event loop."""
-        return body.count(b",") >= INLINE_ITEMS
 
     def _headers(self, loaded: ServedTokenizer, _: str | None) -> Trace:
         return loaded.headers

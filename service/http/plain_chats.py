@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 from service.http import response_binary
-from service.http.fast_path import Given, PlainRequests, PlainTexts
+from service.http.fast_path import CHAT, Given, LeftToThread, PlainRequests, PlainTexts
 from service.http.json_body import refuse_many_values
 from service.http.response_json import Answer, Block
 from service.registry.engines import Engines
 from service.registry.registry import Registry
 from service.registry.served import ServedTokenizer
 from service.request_log import Trace
-from service.schemas.requests import INLINE_STEPS
+from service.schemas.inline import INLINE_CHAT_BYTES, inline_steps
 from service.settings import Settings
 from tokenizer_core import ChatAnswerOptions, ChatRoute, ContentFormat
-
-_MESSAGES = b'"messages"'
 
 
 class Chats:
@@ -35,14 +33,19 @@ class Chats:
     def options(
         self, loaded: ServedTokenizer, body: bytes, model: str | None, may_take_long: bool, key: str
     ) -> ChatAnswerOptions | None:
-        """Return the options of a question, if it may be asked; a body that is refused whatever it holds is refused."""
+        """Return the options of a question, if it may be asked; a body that is refused whatever it holds is refused.
+
+        Raises:
+            LeftToThread: by its size alone a body may take long which may not.
+        """
         literals, length = self._literals, loaded.max_model_len
         if self._engines is not None:
             length = self._engines.length(model, loaded)
             literals = "parse" if self._engines.literals(model, loaded.name) == "engine" else literals
-        is_long = loaded.takes_long(len(body)) and not may_take_long
-        if literals == "reject" or _MESSAGES not in body or is_long:
+        if literals == "reject" or CHAT not in body:
             return None
+        if not may_take_long and (len(body) > INLINE_CHAT_BYTES or loaded.takes_long(len(body))):
+            raise LeftToThread
         refuse_many_values(body)
         return {
             "content_format": self._content_format,
@@ -51,7 +54,7 @@ class Chats:
             "max_items": self._most_items,
             "max_model_len": length,
             "may_parse": self._may_parse,
-            "most": None if may_take_long else INLINE_STEPS,
+            "most": None if may_take_long else inline_steps(len(body)),
         }
 
     def ask(
@@ -84,9 +87,6 @@ class PlainTextsOrChats(PlainTexts):
             return given
         return self._chats.ask(self._chat_route, loaded, body, reference, may_take_long, key)
 
-    def _has_many(self, body: bytes) -> bool:
-        return _MESSAGES not in body and super()._has_many(body)
-
 
 class PlainBytes(PlainRequests):
     """Requests of ``/encode`` with one chat, whose ids are answered as bare bytes."""
@@ -102,9 +102,6 @@ class PlainBytes(PlainRequests):
     def _answer(self, loaded: ServedTokenizer, _: str | None, ids: Block, tokens: int, *template: str) -> Answer:
         return response_binary.answer(loaded, ids, tokens, template[0])
 
-    def _has_many(self, _: bytes) -> bool:
-        return False
-
 
 class PlainTokenize(PlainRequests):
     """Requests with one chat to ``/tokenize`` as vLLM has it."""
@@ -118,9 +115,6 @@ class PlainTokenize(PlainRequests):
 
     def _ask(self, loaded: ServedTokenizer, body: bytes, reference: str | None, may_take_long: bool, key: str) -> Given:
         return self._chats.ask("tokenize", loaded, body, reference, may_take_long, key)
-
-    def _has_many(self, _: bytes) -> bool:
-        return False
 
     def _headers(self, loaded: ServedTokenizer, reference: str | None) -> Trace:
         return self._engines.headers(reference, loaded)

@@ -198,7 +198,7 @@ async function newestTokens(tokenizer, { vocab_size: size, tokens }) {
 }
 
 async function save() {
-  const link = h("a", { href: URL.createObjectURL(await app.client.artifact(job.id)), download: `${job.artifact.name}.tar.gz` });
+  const link = h("a", { href: URL.createObjectURL(await app.client.artifact(job.id)), download: `${job.artifact.name ?? "trained"}.tar.gz` });
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -19,7 +19,8 @@ from service.registry.served import ServedTokenizer
 from service.routes.json_route import post
 from service.schemas.answers import DecodeAnswer
 from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
-from service.schemas.requests import INLINE_ITEMS, Example, Request
+from service.schemas.inline import INLINE_ITEMS
+from service.schemas.requests import Example, Request
 from service.state import ServerState
 
 

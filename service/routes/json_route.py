@@ -35,7 +35,8 @@ from service.pipeline import Gate, ask_kernel
 from service.request_log import Headers, LogEntry
 from service.routes.opening import when_opened
 from service.schemas.fields import under_limits
-from service.schemas.requests import INLINE_STEPS, RequestBody
+from service.schemas.inline import inline_steps
+from service.schemas.requests import RequestBody
 from service.state import ServerState
 from tokenizer_core import InternalError, StepsSpent, steps_bounded
 
@@ -249,7 +250,7 @@ class JsonRoute(APIRoute):
             work = self._counted(handler.answer, log_entry)
             if request.renders_little():
                 try:
-                    with steps_bounded(INLINE_STEPS):
+                    with steps_bounded(inline_steps(len(body))):
                         return work(request)
                 except StepsSpent:
                     pass

@@ -35,8 +35,8 @@ def pack_examples(state: ServerState, body: PackRequest) -> Answer:
     # Padding makes much of little, so it is counted before it is made.
     plan = packs.plan
     report_bytes(_BYTES_OF_TOKEN * (len(plan) * plan.length if body.pad else plan.tokens + len(plan.rows) * plan.align))
-    rows: dict[str, Any] = {"packs": [_listed(packs)], "tokens": [plan.tokens], "full": [plan.full]}
-    rows |= {name: [getattr(plan, name)] for name in ("split", "truncated", "dropped", "empty", "tokens_lost")}
+    rows: dict[str, Any] = {"packs": [_listed(packs)], "tokens": [plan.tokens], "trained": [packs.trained]}
+    rows |= {name: [getattr(plan, name)] for name in ("full", "split", "truncated", "dropped", "empty", "tokens_lost")}
     return write(loaded, "", rows, plan.tokens)
 
 

@@ -30,6 +30,12 @@ from tokenizer_core import (
 MAX_TEMPLATE_BYTES = 32 << 10
 """Of a response template that a caller sends: compiled ones are kept."""
 
+MAX_PARTS = 1 << 18
+"""Of all outputs: to tell of so many takes some seconds."""
+
+_FIELDS = 4
+"""Fields of a response template that a text is searched for at once; more take as much longer."""
+
 _ID_BYTES = 64
 """The bytes that an id takes until the places of parts are found among the ids."""
 
@@ -45,10 +51,15 @@ def parse(state: ServerState, body: ParseRequest) -> Answer:
     total = sum(len(each.ids or ()) for each in body.outputs)
     parsers = _Parsers(loaded, body, state.settings)
     parsers.refuse_much(body.outputs, total)
-    found = []
+    found, parts = [], 0
     for at, output in enumerate(body.outputs):
         report_bytes(_ID_BYTES * len(output.ids or ()))
-        found.append(described(parsers.parse(output, f"outputs[{at}]")))
+        parsed = parsers.parse(output, f"outputs[{at}]")
+        parts += len(parsed.parts)
+        if parts > MAX_PARTS:
+            detail = f"there are more than {MAX_PARTS} parts; send fewer outputs in one request"
+            raise ServiceError("too_many_items", detail, "outputs")
+        found.append(described(parsed))
         report_bytes(len(found[-1]))
     written = b'%b"outputs":[%b]}' % (loaded.head, b",".join(found))
     return Answer([written], total, loaded.hash, headers=loaded.headers)
@@ -102,13 +113,16 @@ class _Parsers:
     def refuse_much(self, outputs: Sequence[Output], ids: int) -> None:
         """Refuse more than this server takes: a text counts as its fourth, prompt and tools a little for each output.
 
+        All of it counts several times if the response template has many fields.
+
         Errors:
             ``too_many_ids``
         """
         letters = [len(each.text or "") for each in outputs]
         if max(letters, default=0) > self._most:
             raise ServiceError("too_many_ids", f"an output has more than {self._most} characters", "outputs")
-        if ids + sum(letters) // 4 + len(outputs) * weight(self._prompt, self._tools) > self._most:
+        times = max(1, len(self._template.spec["fields"]) // _FIELDS)
+        if times * (ids + sum(letters) // 4) + len(outputs) * weight(self._prompt, self._tools) > self._most:
             detail = f"there are more than {self._most} ids, or as much text; send fewer outputs in one request"
             raise ServiceError("too_many_ids", detail, "outputs")
 

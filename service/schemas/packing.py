@@ -67,6 +67,7 @@ class PackAnswer(Answer):
 
     packs: list[Pack]
     tokens: int = Field(description="Tokens of all packs without padding.")
+    trained: int = Field(description="Labels that are not -100. With none of them there is nothing to learn.")
     full: float = Field(description="The share of the packs that is not padding or missing.")
     split: int = Field(description="Examples that were cut into parts.")
     truncated: int = Field(description="Examples that lost their end.")

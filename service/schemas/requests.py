@@ -22,26 +22,10 @@ from service.schemas.fields import (
     SpecialTokens,
     drop_default,
 )
+from service.schemas.inline import INLINE_ITEMS, INLINE_PAIRS, INLINE_SHAPED, INLINE_WIDTH
 from service.schemas.parts import PARTS, PLAIN, PartName
 from service.schemas.since import SINCE, Since
 from tokenizer_core import MAX_NBEST, JsonList, Padding, RewrittenHistory, Side, Truncation
-
-INLINE_ITEMS = 256
-"""More texts or lists than this leave the event loop however short they are: each costs a microsecond or two."""
-
-INLINE_PAIRS = 64
-"""More pairs than this leave the event loop: each takes about ten microseconds to put together."""
-
-INLINE_SHAPED = 8192
-"""More characters than this leave the event loop where more is made of their ids, such as a string for each: a
-millisecond or two."""
-
-INLINE_WIDTH = 1 << 15
-"""Padding to more ids than this leaves the event loop."""
-
-INLINE_STEPS = 200_000
-"""Steps of a chat's template on the event loop, which take about a millisecond; a chat of 3 KB takes a tenth."""
-
 
 CHAT_LISTS = ("messages", "tools", "documents")
 

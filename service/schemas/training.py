@@ -159,7 +159,7 @@ class JobSizeAnswer(BaseModel):
 
     size: int = Field(description="As `settings.sizes` has it.")
     tokenizer: str = Field(description="The hash; that of another size where no pair was left for a larger one.")
-    name: str
+    name: str | None = Field(description="Null if the job gave none: then only the hash finds the tokenizer.")
     href: str = Field(description="Where the archive is.")
 
 
@@ -167,7 +167,7 @@ class JobArtifactAnswer(BaseModel):
     """The published result of a job."""
 
     tokenizer: str = Field(description="The hash; the service answers with this tokenizer at once.")
-    name: str
+    name: str | None = Field(description="Null if the job gave none: then only the hash finds the tokenizer.")
     href: str = Field(description="Where the archive is.")
     sizes: list[JobSizeAnswer] = Field(description="One for each of `settings.sizes`, in their order.")
 

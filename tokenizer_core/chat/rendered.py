@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,8 @@ Message = Mapping[str, Any]
 
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """The names that templates read reasoning by."""
+
+_CALL = re.compile(r"tool_calls\b((?:\[\d+\])?)")
 
 
 class Span(NamedTuple):
@@ -118,8 +121,7 @@ class RenderedChat:
                 continue
             if reasoning is not None and at not in thought and str(message[reasoning]).strip():
                 unused.append(f"messages[{at}].{reasoning}")
-            if at in uncalled:
-                unused.append(f"messages[{at}].tool_calls")
+            unused += (f"messages[{at}].{lost}" for lost in uncalled.get(at, ()))
         for name in ("tools", "documents"):
             if self.given[name] and not any(field.startswith(name) for field in shared):
                 unused.append(name)
@@ -135,7 +137,7 @@ class RenderedChat:
         """
         if self.rendering.writes_all:
             return
-        unused = [field for field in self.unused() if not field.endswith((*REASONING, "tool_calls"))]
+        unused = [field for field in self.unused() if "." not in field]
         if unused:
             raise MessageNotRendered(
                 f"the chat template writes nothing of {unused[0]}; correct it, such as a message's role, leave it out, "
@@ -149,24 +151,40 @@ class RenderedChat:
         Raises:
             MessageNotRendered
         """
-        lost = self._uncalled()
-        if lost:
-            field = f"messages[{lost[0]}].tool_calls"
+        for at, lost in self._uncalled().items():
+            field = f"messages[{at}].{lost[0]}"
             raise MessageNotRendered(
                 f"the chat template writes nothing of {field}, so a model would learn to answer without the calls; "
                 "take a template that writes them, or leave them out",
                 field=field,
             )
 
-    def _uncalled(self) -> list[int]:
-        """Return the messages whose calls of tools left no trace."""
-        if b'"tool_calls"' not in self.history.messages.json:
-            return []
-        called = {span.message for span in self.spans if span.field.startswith("tool_calls")}
+    def _uncalled(self) -> dict[int, list[str]]:
+        """Return the calls of tools that left no trace, by message; all calls of one as ``tool_calls``."""
+        json = self.history.messages.json
+        if b'"tool_calls"' not in json and b"\\u" not in json:
+            # Nor with escapes.
+            return {}
+        called = set()
+        for span in self.spans:
+            if call := _CALL.match(span.field):
+                # A list that is written as Python writes it is the first call's as a whole.
+                called.add((span.message, "" if self.text[span.start] == "[" else call[1]))
+        messages: Sequence[Message] = self.given["messages"]
         if self.history.options["continue_final_message"]:
-            # The text ends within this message, before its calls.
-            called.add(len(self.given["messages"]) - 1)
-        return [at for at, each in enumerate(self.given["messages"]) if each.get("tool_calls") and at not in called]
+            # The text ends within the last message, before its calls.
+            messages = messages[:-1]
+        lost: dict[int, list[str]] = {}
+        for at, message in enumerate(messages):
+            calls = message.get("tool_calls")
+            if calls and (at, "") not in called:
+                places = [f"[{call}]" for call in range(len(calls))] if isinstance(calls, (list, tuple)) else []
+                missing = [place for place in places if (at, place) not in called]
+                if len(missing) == len(places):
+                    lost[at] = ["tool_calls"]
+                elif missing:
+                    lost[at] = [f"tool_calls{place}" for place in missing]
+        return lost
 
 
 def render_checked(template: Template, messages: bytes, **options: Any) -> Rendering:

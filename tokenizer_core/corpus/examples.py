@@ -57,31 +57,35 @@ def examples(source: Source) -> Iterator[Example]:
 
 
 def _of_lines(source: Source) -> Iterator[Example]:
-    for number, line in numbered_lines(source):
+    for number, line, byte in numbered_lines(source):
         try:
-            value = object_of(line)
-        except ValueError as error:
-            message = f"line {number} of {source.name} is no object of JSON: {error}"
-            raise InvalidCorpus(message, file=source.name, line=number) from None
+            value = object_of(line, byte)
+        except InvalidCorpus as error:
+            message = f"line {number} of {source.name}: {error.message}"
+            raise InvalidCorpus(message, code=error.code, file=source.name, line=number, **error.place) from None
         yield Example(value, source.name, "line", number)
 
 
-def object_of(text: str | bytes) -> dict[str, Any]:
-    """Read an object of JSON.
+def object_of(line: bytes, byte: int) -> dict[str, Any]:
+    """Read the object of JSON in a line that begins at a byte of its file.
 
     Raises:
-        ValueError: with the reason in words.
+        InvalidCorpus: with the reason as all readers of lines tell it; columns are bytes from 1 on.
     """
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}") from None
+        value = json.loads(line.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+        at = byte + error.start
+        raise InvalidCorpus(f"byte {at} is not UTF-8", code="invalid_utf8", byte=at) from None
+    except json.JSONDecodeError as error:
+        reason, column = error.msg.removesuffix(" at"), len(error.doc[: error.pos].encode()) + 1
+        raise InvalidCorpus(f"not JSON: {reason[:1].lower()}{reason[1:]} at column {column}") from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise InvalidCorpus("nested too deep") from None
+    except ValueError:
+        raise InvalidCorpus("a number is too long") from None
     if not isinstance(value, dict):
-        raise ValueError(f"it is {shown(value)}")
+        raise InvalidCorpus(f"not an object: {shown(value)}")
     return value
 
 

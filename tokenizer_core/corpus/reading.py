@@ -163,17 +163,22 @@ def _lines_within(source: Source, size: int) -> int:
     return count
 
 
-def numbered_lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Read the lines of a file that are not empty, with their numbers from 1 on."""
-    number = 0
+def numbered_lines(source: Source) -> Iterator[tuple[int, bytes, int]]:
+    """Read the lines of a file that are not empty, with their numbers from 1 on and the bytes at which they begin."""
+    number, byte = 1, 0
     for block in lines(source, Meter()):
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            number += 1
-            if number == 1:
-                # As in training, a byte order mark before the first line is not part of it.
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if line.strip():
-                yield number, line
+        yield from lines_of(block, number, byte)
+        number, byte = number + block.count(b"\n"), byte + len(block)
+
+
+def lines_of(block: bytes, number: int, byte: int) -> Iterator[tuple[int, bytes, int]]:
+    """Split whole lines, of which the first has a number and begins at a byte; yield them as ``numbered_lines``."""
+    for at, line in enumerate(block.split(b"\n"), number):
+        # As in training, a byte order mark before the first line is not part of it.
+        without = line.removeprefix(codecs.BOM_UTF8) if byte == 0 else line
+        if without.strip():
+            yield at, without, byte + len(line) - len(without)
+        byte += len(line) + 1
 
 
 def readable_lines(

@@ -48,7 +48,7 @@ def _texts(source: Source, files: Files, share: int) -> Iterator[str]:
         for batch in rows(source, files.column, Meter(), replace_invalid=True, skip=skip):
             yield from batch
     elif source.format == "jsonl":
-        for number, line in numbered_lines(source):
+        for number, line, _ in numbered_lines(source):
             try:
                 text = text_of_line(line.decode(errors="replace"), files.field, source.name, number)
                 yield text.encode(errors="replace").decode()

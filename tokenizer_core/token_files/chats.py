@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tokenizer_core.corpus.examples import object_of
+from tokenizer_core.corpus.reading import lines_of
 from tokenizer_core.errors import InputError, InvalidCorpus
 from tokenizer_core.examples import CHAT_FIELDS, Encoded, ExampleEncoder
 from tokenizer_core.token_files.layouts.layout import Lengths
 from tokenizer_core.token_files.recipe import Chats, Recipe
 from tokenizer_core.tokenizer import Tokenizer
-
-_MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which some editors write before the first line."""
 
 
 class ChatEncoder:
@@ -35,7 +33,7 @@ class ChatEncoder:
     ) -> tuple[bytes, Lengths, int, list[tuple[int, str]], bytes]:
         """Encode the chats of whole lines; see ``DocumentEncoder``."""
         del field
-        return self._all(_lines(data, first_line, first_byte))
+        return self._all(lines_of(data, first_line, first_byte))
 
     def encode_texts(self, texts: list[str]) -> tuple[bytes, Lengths, int, list[tuple[int, str]], bytes]:
         """Encode the chats of rows, each as an object of JSON."""
@@ -49,9 +47,10 @@ class ChatEncoder:
         skipped: list[tuple[int, str]] = []
         for number, line, byte in lines:
             try:
-                encoded = self._encode(line, number, byte)
+                encoded = self._encode(line, byte)
             except InvalidCorpus as error:
                 if self._recipe.files.on_error == "stop":
+                    error.place["row"] = number
                     raise
                 skipped.append((number, error.message))
                 continue
@@ -60,42 +59,26 @@ class ChatEncoder:
             lengths.append(len(encoded.ids))
         return b"".join(ids), np.array(lengths, np.int64), len(skipped), skipped, b"".join(trained)
 
-    def _encode(self, line: bytes, number: int, byte: int) -> Encoded:
+    def _encode(self, line: bytes, byte: int) -> Encoded:
+        example = object_of(line, byte)
         try:
-            example = object_of(line.decode())
-        except UnicodeDecodeError as error:
-            at = byte + error.start
-            raise InvalidCorpus(f"byte {at} is not UTF-8", code="invalid_utf8", row=number, index=at) from None
-        except ValueError as error:
-            raise InvalidCorpus(f"it is no object of JSON: {error}", row=number) from None
-        try:
-            encoded = self._encoder.encode(self._named(example, number))
+            encoded = self._encoder.encode(self._named(example))
         except InputError as error:
             field = str(error.place.get("field", ""))
             if field.startswith("messages"):
                 field = self._chats.field + field.removeprefix("messages")
             where = f"{field}: " if field else ""
-            raise InvalidCorpus(f"{where}{error.message}", code=error.code, row=number, field=field) from error
+            raise InvalidCorpus(f"{where}{error.message}", code=error.code, field=field) from error
         eos = self._recipe.shape.eos
         if eos is None:
             return encoded
         place = 0 if self._recipe.place == "before" else len(encoded.ids)
         return Encoded(np.insert(encoded.ids, place, eos), np.insert(encoded.trained, place, False))
 
-    def _named(self, example: Mapping[str, Any], row: int) -> dict[str, Any]:
+    def _named(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return what of an object makes a chat."""
         messages = example.get(self._chats.field)
         if messages is None:
             message = f'there is no field "{self._chats.field}"; name that of the chats with messages="ITS_NAME"'
-            raise InvalidCorpus(message, row=row)
+            raise InvalidCorpus(message)
         return {"messages": messages} | {name: example[name] for name in CHAT_FIELDS if name in example}
-
-
-def _lines(data: bytes, first_line: int, first_byte: int) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the lines that are not blank, with their numbers and the bytes at which they begin."""
-    byte = first_byte
-    for number, line in enumerate(data.split(b"\n"), first_line):
-        without = line.removeprefix(_MARK) if byte == 0 else line
-        if without.strip():
-            yield number, without, byte + len(line) - len(without)
-        byte += len(line) + 1

@@ -221,10 +221,8 @@ def _named(error: TokdError, block: Block) -> TokdError:
     else:
         place["row"] = row + block.start
         where = f"row {row + block.start} of {name}"
-    if "index" in error.place:
-        place["byte"] = error.place["index"]
-    if "field" in error.place:
-        place["field"] = error.place["field"]
+    names = {"index": "byte", "byte": "byte", "field": "field"}
+    place |= {name: error.place[key] for key, name in names.items() if key in error.place}
     return InvalidCorpus(f"{where}: {message}", code=error.code, **place)
 
 

@@ -204,14 +204,16 @@ class Conversation:
 
     def _look_for_what_is_left_out(self, rendered: RenderedChat) -> None:
         """Refuse or note tools and calls of which a template that knows none of them writes nothing."""
-        written = {(span.message, re.split(r"[.\[]", span.field, maxsplit=1)[0]) for span in rendered.spans}
-        if (None, "tools") not in written:
+        lost = rendered.unused()
+        if "tools" in lost:
             for tool in self.tools:
                 self._leave_out("tools", "tools", tool.place)
         for at, turn in enumerate(self.turns):
-            if (at, "tool_calls") not in written:
-                for _, place in turn.calls:
-                    self._leave_out("calls of tools", f"messages[{at}].tool_calls", place)
+            message = f"messages[{at}]"
+            for call, (_, place) in enumerate(turn.calls):
+                path = f"{message}.tool_calls[{call}]"
+                if not {message, f"{message}.tool_calls", path}.isdisjoint(lost):
+                    self._leave_out("calls of tools", path, place)
 
     def _leave_out(self, what: str, path: str, place: str) -> None:
         error = ServiceError("invalid_option", f"this tokenizer's chat template writes no {what}", path)

@@ -15,7 +15,8 @@ from service.routes.compat.generation import Prompt
 from service.routes.compat.generation_models import GenerateRequest, GenerationFields, Integer
 from service.routes.texts import refuse_large_frames
 from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems
-from service.schemas.requests import INLINE_ITEMS, Example
+from service.schemas.inline import INLINE_ITEMS
+from service.schemas.requests import Example
 from service.state import ServerState
 
 PATH = "/v1/completions/render"

@@ -19,7 +19,8 @@ from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Ids, refuse_large_frames
 from service.schemas.fields import LEFT_TO_RIGHT, Id, MostIds, MostItems, Object
-from service.schemas.requests import CHAT_LISTS, INLINE_ITEMS, Example, RequestBody
+from service.schemas.inline import INLINE_ITEMS
+from service.schemas.requests import CHAT_LISTS, Example, RequestBody
 from service.state import ServerState
 
 DEFAULT_MODEL = "default"

@@ -23,7 +23,8 @@ from service.routes.compat.dialects import error_info
 from service.routes.json_route import error_responses, post
 from service.routes.texts import Array, Ids
 from service.schemas.fields import Id, MostIds, MostItems, Object
-from service.schemas.requests import CHAT_LISTS, INLINE_SHAPED, Example, RequestBody
+from service.schemas.inline import INLINE_SHAPED
+from service.schemas.requests import CHAT_LISTS, Example, RequestBody
 from service.state import ServerState
 from tokenizer_core import EncodedChat, JsonList, MessageForm, NotPlain
 

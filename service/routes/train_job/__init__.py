@@ -8,8 +8,9 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from service.jobs.job import EXTENDS_AS, Artifact, Job, JobStatus
+from service.jobs.job import EXTENDS_AS, Artifact, ArtifactSize, Job, JobStatus
 from service.jobs.states import Kind
+from service.registry.directory import name_of
 from service.routes import jobs
 from service.routes.jobs.kind import JobKind, common_fields, job_path
 from service.routes.train_job import archive
@@ -36,11 +37,13 @@ def job_answer(job: Job, root: str) -> dict[str, Any]:
 
 
 def _artifact(artifact: Artifact, href: str) -> dict[str, Any]:
-    sizes = [
-        {"size": one.size, "tokenizer": one.hash, "name": one.name, "href": f"{href}?size={one.size}"}
-        for one in artifact.sizes
-    ]
-    return {"tokenizer": artifact.hash, "name": artifact.name, "href": href, "sizes": sizes}
+    sizes = [{"size": one.size, **_reference(one), "href": f"{href}?size={one.size}"} for one in artifact.sizes]
+    return {**_reference(artifact), "href": href, "sizes": sizes}
+
+
+def _reference(made: Artifact | ArtifactSize) -> dict[str, str | None]:
+    """Return what a tokenizer may be asked for by: no name if the job gave none, although its manifest has one."""
+    return {"tokenizer": made.hash, "name": name_of(Path(made.directory))}
 
 
 def _extended(recipe: Mapping[str, Any]) -> str | None:

@@ -236,9 +236,12 @@ def test_files_of_packs_hold_what_their_readers_expect(tokenizer: Tokenizer, cor
 
 def test_a_wrong_line_is_named_and_leaves_nothing(tokenizer: Tokenizer, corpus: Path, tmp_path: Path) -> None:
     cases: list[tuple[bytes, type[TokdError], str, str]] = [
-        (b"[1]", InvalidCorpus, "invalid_corpus", r"it is \[1\]"),
-        (b'{"text": ', InvalidCorpus, "invalid_corpus", "expecting value at column 10"),
-        (b'{"text": "\xff"}', InvalidCorpus, "invalid_corpus", "it is not UTF-8 at byte 10"),
+        (b"[1]", InvalidCorpus, "invalid_corpus", r": not an object: \[1\]"),
+        (b'{"text": ', InvalidCorpus, "invalid_corpus", ": not JSON: expecting value at column 10"),
+        ('["東'.encode(), InvalidCorpus, "invalid_corpus", ": not JSON: unterminated string starting at column 2"),
+        (b'{"text": "\xff"}', InvalidCorpus, "invalid_utf8", ": byte 28 is not UTF-8"),
+        (b'{"text": ' + b"9" * 5000 + b"}", InvalidCorpus, "invalid_corpus", ": a number is too long"),
+        (b"[" * 100_000, InvalidCorpus, "invalid_corpus", ": nested too deep"),
         (b'{"text": 1}', InvalidOption, "invalid_option", "text"),
         (b'{"mesages": [], "id": 1}', InvalidOption, "invalid_option", "has mesages, id; did you mean 'messages'"),
         (json.dumps({"input_ids": [*range(100)]}).encode(), RowTooLong, "row_too_long", "overflow"),

@@ -259,6 +259,19 @@ def test_a_delimiter_that_is_always_empty_ends(tok: Tokenizer) -> None:
     assert [one.reason for one in found.malformed] == ["invalid_number", "unclaimed"]
 
 
+def test_parts_without_end_are_cut_at_the_same_place_at_every_split(tok: Tokenizer) -> None:
+    spec = {"start_anchor": "@", "fields": {"a": {"open": "<", "close_pattern": "", "repeats": True}, "content": {}}}
+    text = "<a" * 50_000
+    found = parse(tok, text, response_template=spec)
+    parser = tok.chat_parser(prompt="", response_template=spec)
+    for start in range(0, len(text), 30_001):
+        parser.feed(text[start : start + 30_001])
+    again = parser.finish()
+    assert (again.message, again.parts, again.malformed) == (found.message, found.parts, found.malformed)
+    assert (len(found.parts), found.parts[-1][:3]) == ((1 << 16) + 1, (None, 1 << 16, len(text)))
+    assert [each.reason for each in found.malformed[-2:]] == ["step_limit", "unclaimed"]
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_any_text_takes_linear_time(tok: Tokenizer, name: str) -> None:
     spec = ResponseTemplate.of(TEMPLATES[name]["spec"])

@@ -125,7 +125,9 @@ def test_rows_of_parquet_and_another_field_hold_the_same_chats(tokenizer, chats,
 def wrong_lines(literal):
     user = {"role": "user", "content": "x"}
     return {
-        b"not json": ("invalid_corpus", "no object of JSON"),
+        b"not json": ("invalid_corpus", ": not JSON: expecting value at column 1; mend it"),
+        '["東", 東]'.encode(): ("invalid_corpus", ": not JSON: expecting value at column 9"),
+        b"[1]": ("invalid_corpus", ": not an object: [1]; mend it"),
         b'{"messages": "\xff"}': ("invalid_utf8", "is not UTF-8"),
         b'{"text": "no chat"}': ("invalid_corpus", 'there is no field "messages"; name that of the chats with'),
         b'{"messages": 3}': ("invalid_option", "messages"),

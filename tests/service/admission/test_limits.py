@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from service.admission.limits import Limits
 from service.routes import count
-from service.schemas.requests import INLINE_ITEMS, INLINE_WIDTH
+from service.schemas.inline import INLINE_ITEMS, INLINE_WIDTH
 from service.settings import Settings
 from tests.service.conftest import MakeClient, state_of
 from tests.service.problems import assert_problem

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from service.registry.served import OWN_EXPRESSION_BYTES
-from service.schemas.requests import INLINE_SHAPED
+from service.schemas.inline import INLINE_SHAPED
 from tests.service.conftest import MakeClient
 from tests.support.tiny_ranks import BYTES, write_ranks
 from tokenizer_core import Responder, Tokenizer, train

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from pydantic import BaseModel, create_model
 
 from service.errors import ServiceError
-from service.http import response_binary
+from service.http import plain_chats, response_binary
+from service.http.fast_path import LeftToThread
 from service.http.json_body import Parse, parser
 from service.http.plain_chats import PlainBytes, PlainTextsOrChats, PlainTokenize
 from service.http.response_json import Answer
@@ -27,6 +28,7 @@ from service.routes.compat.render_chat import VllmRenderChatRequest, vllm_render
 from service.routes.count import count
 from service.routes.encode import encode
 from service.schemas.fields import under_limits
+from service.schemas.inline import INLINE_CHAT_BYTES
 from service.schemas.requests import CountRequest, EncodeRequest
 from service.state import CurrentState, ServerState
 from tests.core.chat.conversations import CONVERSATIONS, TEMPLATES, TOOLS, tokenizer
@@ -262,10 +264,30 @@ def test_literals_that_the_server_refuses_are_left_to_the_models(make_client: Ma
         assert app.json_routes[path].json.plain.answer(body, may_take_long=True) is None
 
 
-def test_a_chat_that_takes_many_steps_leaves_the_event_loop(make_client: MakeClient) -> None:
-    app = cast(Any, make_client().app)
-    plain = app.json_routes["/encode"].json.plain
-    body = json.dumps({"messages": [{"role": "user", "content": "fox " * 60_000}]}).encode()
+def test_a_chat_that_takes_many_steps_leaves_the_event_loop(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain_chats, "inline_steps", lambda size: size)
+    plain = cast(Any, make_client().app).json_routes["/encode"].json.plain
+    body = json.dumps({"messages": [{"role": "user", "content": "fox"}] * 100}).encode()
     with pytest.raises(StepsSpent):
         plain.answer(body, may_take_long=False)
     assert plain.answer(body, may_take_long=True) is not None
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_a_long_chat_leaves_the_event_loop_before_it_is_rendered(
+    make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    plain = cast(Any, make_client().app).json_routes[path].json.plain
+    letters = "a" * (INLINE_CHAT_BYTES - len(_user("")))
+    assert plain.answer(_user(letters), may_take_long=False) is not None
+    monkeypatch.setattr(plain_chats, "inline_steps", lambda _: pytest.fail("rendered"))
+    body = _user(letters + "a")
+    with pytest.raises(LeftToThread):
+        plain.answer(body, may_take_long=False)
+    assert plain.answer(body, may_take_long=True) is not None
+
+
+def _user(content: str) -> bytes:
+    return json.dumps({"messages": [{"role": "user", "content": content}]}).encode()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.schemas.answers import CountAnswer, EncodeAnswer
-from service.schemas.requests import INLINE_ITEMS
+from service.schemas.inline import INLINE_ITEMS
 from tests.service.conftest import SPECIALS, MakeClient
 from tests.service.problems import assert_problem
 from tokenizer_core import Tokenizer

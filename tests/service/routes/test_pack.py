@@ -51,6 +51,7 @@ def test_the_answer_holds_the_packs_of_the_library(client: TestClient, options: 
     assert [source for row in body.packs for source in row.source_rows] == block.source_rows.tolist()
     plan = packs.plan
     assert (body.tokens, body.full, body.split) == (plan.tokens, plan.full, plan.split)
+    assert body.trained == packs.trained == sum(label != -100 for row in body.packs for label in row.labels)
 
 
 @pytest.mark.parametrize(

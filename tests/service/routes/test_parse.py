@@ -95,6 +95,7 @@ def test_whatever_a_model_writes_is_answered(client: TestClient) -> None:
     assert forged["message"]["content"].startswith("<|im_start|>user\nobey")
 
 
+MANY_FIELDS = {"start_anchor": "@", "fields": {f"f{at}": {"open": f"<{at}>"} for at in range(20)}}
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"outputs": [{}]}, "missing_field", "outputs[0].ids"),
     ({"outputs": [{"ids": [1], "text": "x"}]}, "missing_field", "outputs[0].ids"),
@@ -103,6 +104,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"outputs": [{"ids": [1] * 600}, {"ids": [1] * 600}]}, "too_many_ids", "outputs"),
     ({"outputs": [{"text": "x" * 1001}]}, "too_many_ids", "outputs"),
     ({"outputs": [{"text": "x" * 900}] * 5}, "too_many_ids", "outputs"),
+    ({"outputs": [{"text": "x" * 900}], "response_template": MANY_FIELDS}, "too_many_ids", "outputs"),
     ({"outputs": [{"text": ""}] * 20, "prompt": "x" * 5000}, "too_many_ids", "outputs"),
     ({"outputs": [{"text": ""}] * 21}, "too_many_items", "outputs"),
     ({"outputs": [{"text": 5}]}, "invalid_type", "outputs[0].text"),
@@ -136,6 +138,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 def test_refusals_have_a_place(client: TestClient, body: dict[str, Any], code: str, place: str) -> None:
     problem = client.post("/parse", json=body).json()
     assert (problem["code"], problem["path"]) == (code, place), problem
+
+
+def test_parts_of_all_outputs_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"outputs": [{"text": "<think>a</think>b"}] * 2}
+    most = sum(len(each["parts"]) for each in client.post("/parse", json=body).json()["outputs"])
+    for bound, status in ((most, 200), (most - 1, 413)):
+        monkeypatch.setattr("service.routes.parse.MAX_PARTS", bound)
+        assert client.post("/parse", json=body).status_code == status
 
 
 def test_a_tokenizer_without_a_response_template_parses_nothing(make_client: MakeClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.core.chat.conversations import TEMPLATES, built, call, tokenizer
 from tests.service.conftest import MakeClient
 from tests.service.problems import assert_problem
 from tests.support.data import needs_data
-from tokenizer_core import MessageNotRendered, TemplateFailed, TokdError, Tokenizer, base_artifact
+from tokenizer_core import JsonList, MessageNotRendered, TemplateFailed, TokdError, Tokenizer, base_artifact
 
 ROLES = (
     "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content }}"
@@ -119,6 +120,34 @@ def test_calls_beside_content_that_leave_no_trace_are_refused_where_labels_are_m
     assert framed.labels().max() > 0
 
 
+@pytest.mark.parametrize(
+    ("written", "lost"),
+    [
+        ("m.tool_calls", []),
+        ("m.tool_calls | tojson", []),
+        ("m.tool_calls[0].function.name", ["messages[1].tool_calls[1]", "messages[1].tool_calls[2]"]),
+        ("m.tool_calls[1].function | tojson", ["messages[1].tool_calls[0]", "messages[1].tool_calls[2]"]),
+        ("m.tool_calls[1:] | map(attribute='function.name') | join", ["messages[1].tool_calls[0]"]),
+        ("m.tool_calls | length", ["messages[1].tool_calls"]),
+    ],
+)
+def test_each_call_that_leaves_no_trace_is_told_however_its_key_is_spelled(written: str, lost: list[str]) -> None:
+    template = "{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ " + written + " }}{% endif %}{% endfor %}"
+    tok = Tokenizer.open(base_artifact()).with_template(template)
+    calls = [{"function": {"name": name, "arguments": {}}} for name in ("f", "f", "g")]
+    body = json.dumps([USER, {"role": "assistant", "content": "2", "tool_calls": calls}]).encode()
+    for sent in (body, body.replace(b"tool_calls", b"tool\\u005fcalls")):
+        chat = tok.encode_chat(JsonList(sent))
+        assert chat.rendered.unused() == lost
+        chat.rendered.require_all_used()
+        if not lost:
+            assert chat.labels() is not None
+            continue
+        with pytest.raises(MessageNotRendered) as caught:
+            chat.labels()
+        assert caught.value.place == {"field": lost[0]}
+
+
 @needs_data
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_no_real_template_that_writes_calls_is_said_to_lose_them(template: str) -> None:
@@ -126,11 +155,14 @@ def test_no_real_template_that_writes_calls_is_said_to_lose_them(template: str) 
     for content in ("", "let me", None):
         for arguments in ({"city": "x"}, '{"city": "x"}', {}):
             calls = [*call(arguments), {**call(arguments)[0], "id": "abcdefghj"}]
+            calls[1]["function"] = {**calls[1]["function"], "name": "get_time"}
             for made in (calls, calls[:1]):
                 chat = [USER, {"role": "assistant", "content": content, "tool_calls": made}]
                 try:
                     rendered = tok.render_chat(chat, content_format="auto")
                 except TokdError:
                     continue
-                lost = "messages[1].tool_calls" in rendered.unused() or "messages[1]" in rendered.unused()
-                assert lost is ("get_weather" not in rendered.text)
+                lost = set(rendered.unused())
+                for at, name in enumerate(("get_weather", "get_time")[: len(made)]):
+                    places = {"messages[1]", "messages[1].tool_calls", f"messages[1].tool_calls[{at}]"}
+                    assert lost.isdisjoint(places) is (name in rendered.text)

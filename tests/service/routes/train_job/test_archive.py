@@ -22,10 +22,10 @@ from tests.support.damages import DAMAGES
 from tokenizer_core import Tokenizer
 
 
-def publish(board: Board, artifact: str) -> str:
+def publish(board: Board, artifact: str, *, named: bool = True) -> str:
     """Let a job have published a copy of an artifact."""
     tokenizer = Tokenizer.open(artifact)
-    directory = f"{tokenizer.hash.removeprefix('sha256:')}-{tokenizer.name}"
+    directory = tokenizer.hash.removeprefix("sha256:") + f"-{tokenizer.name}" * named
     shutil.copytree(artifact, board.trained / directory)
     job = board.submit()["id"]
     leases = Leases(board.store.database, seconds=60, max_attempts=5)
@@ -50,6 +50,14 @@ def test_archive_unpacks_to_the_tokenizer(board: Board, artifacts: tuple[str, st
         packed.extractall(tmp_path / "unpacked", filter="data")
     assert Tokenizer.open(tmp_path / "unpacked" / name.removesuffix(".tar.gz")).hash == tokenizer.hash
     assert board.client.get(f"/train-job/{job}/artifact").content == answer.content
+
+
+def test_a_job_tells_the_name_by_which_its_artifact_is_found(board: Board, artifacts: tuple[str, str]) -> None:
+    for artifact, named in zip(artifacts, (True, False), strict=True):
+        made = board.client.get(f"/train-job/{publish(board, artifact, named=named)}").json()["artifact"]
+        assert made["name"] == (Tokenizer.open(artifact).name if named else None)
+        found = made["name"] or made["tokenizer"]
+        assert board.client.get(f"/tokenizers/{found}").json()["tokenizer"] == made["tokenizer"]
 
 
 def test_bytes_know_nothing_of_times_owners_order_or_links(artifacts: tuple[str, str], tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ use super::{Malformed, outcome};
 use crate::json::string::write_string;
 use crate::regex::{OutOfSteps, Search, Sought};
 
+/// Parts of one answer; no model writes so many, and each takes hundreds of bytes to tell of.
+const MAX_PARTS: usize = 1 << 16;
+
 /// Where a search for the beginning or the end of a field's regions stands; `None` if it took too long.
 #[derive(Debug)]
 struct Searches {
@@ -62,7 +65,7 @@ pub struct ResponseParser {
     /// The end of the text that went to a region.
     place: usize,
     region: Region,
-    /// An empty delimiter repeats at `place`: what follows goes to no region.
+    /// An empty delimiter repeats at `place`, or there are too many parts: what follows goes to no region.
     is_stuck: bool,
     pub(super) message: Dict,
     /// The last region of each field, and whether its value is that of several regions in a row.
@@ -184,6 +187,10 @@ impl ResponseParser {
                 self.close(found.range.start, found.range.end);
                 // The same empty match would end the same empty region for ever.
                 self.is_stuck = !has_begun && found.range.is_empty();
+            }
+            if self.parts.len() >= MAX_PARTS {
+                self.malformed.push(Malformation { reason: "step_limit", range: found.range });
+                self.is_stuck = true;
             }
         }
     }
