@@ -63,7 +63,7 @@ def test_unexpected_exception_says_nothing(
         raise RuntimeError("the text was: " + "secret".upper())
 
     monkeypatch.setattr("service.routes.encode.shape", broken)
-    monkeypatch.setattr("service.registry.registry.ServedTokenizer.info", broken)
+    monkeypatch.setattr("service.routes.tokenizers.described", broken)
     monkeypatch.setattr("tokenizer_core.Responder.answer_texts", broken)
     modelled = client.post("/encode", json={"text": "SECRET", "return": ["tokens"]})
     for answer in (modelled, client.post("/count", json={"text": "SECRET"}), client.get("/tokenizers")):
@@ -91,7 +91,7 @@ def test_no_file_descriptor_left_is_no_bug(
 
     for broken in (as_it_comes, as_the_core_says_it):
         caplog.clear()
-        monkeypatch.setattr("service.registry.registry.ServedTokenizer.info", broken)
+        monkeypatch.setattr("service.routes.tokenizers.described", broken)
         answer = client.get("/tokenizers")
         assert_problem(answer, "saturated")
         assert answer.headers["retry-after"] == "1"

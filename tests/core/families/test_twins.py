@@ -40,8 +40,8 @@ def twin(name: str) -> ReferenceTokenizer:
 @settings(max_examples=10)
 @given(text=WORDS | OLD)
 def test_a_family_has_the_ids_of_its_twin(name: str, text: str) -> None:
-    if name == "hf-bytelevel-roberta-no-alphabet" and not text.isascii():
-        # Its vocabulary lacks bytes.
+    if name == "hf-bytelevel-roberta-no-alphabet" and not (text.isascii() and text.replace("\n", "").isprintable()):
+        # Its vocabulary lacks bytes, also of control characters.
         text = "the world and"
     expected = twin(name).encode(text, special_tokens="text")
     assert families.ours(name).encode(text, special_tokens="text").tolist() == expected

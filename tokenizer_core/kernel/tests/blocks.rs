@@ -82,7 +82,8 @@ proptest! {
         let sorted = drawn.with_merges(merges);
         let vocabulary = Arc::new(order.map_or_else(|| sorted.clone(), |order| common::reordered(&sorted, order)));
         let config = r#"{"pretokenizer":[{"type":"split","pattern":{"regex":"[^\\n]*\\n"},"behavior":"isolated"}]}"#;
-        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &Config::from_json(config).unwrap(), cache_bytes).unwrap();
+        let config = Config::from_json(config).unwrap();
+        let pipeline = Pipeline::new(Arc::clone(&vocabulary), &config, cache_bytes).unwrap();
         let truth: Vec<u32> =
             lines.iter().flat_map(|line| common::merge_slowly(&vocabulary, line.as_bytes())).collect();
         for _ in 0..2 {

@@ -69,8 +69,8 @@ impl TrainedTokens {
         Ok(id)
     }
 
-    /// Add a merge of a pair to those that were learned, and its product to the tokens. Returns the product, and whether
-    /// it is a token already.
+    /// Add a merge of a pair to those that were learned, and its product to the tokens. Returns the product, and
+    /// whether it is a token already.
     ///
     /// # Errors
     /// As [`Self::push`].

@@ -80,8 +80,8 @@ impl Joins {
     }
 }
 
-/// The part of a vocabulary that merges make before the first one that joins a word and a space after it, and the joins;
-/// `None` where there is no such merge, or it comes early.
+/// The part of a vocabulary that merges make before the first one that joins a word and a space after it, and the
+/// joins; `None` where there is no such merge, or it comes early.
 ///
 /// # Errors
 /// As [`MergeTable::new`].
