@@ -294,6 +294,7 @@ def test_the_templates_of_a_trained_tokenizer_are_compiled_beside_the_event_loop
     client = make_client(trained=str(tmp_path))
     hash = published(trained_on("low " * 9).with_template("{{ messages[0].content }}!"), tmp_path, "mine")
     monkeypatch.setattr(templates, "compiled", noted)
+    compiled.cache_clear()
     assert client.post("/count", json={"text": "low", "tokenizer": hash}).status_code == 200
     assert client.get(f"/tokenizers/{hash}").json()["templates"].keys() == {"default"}
     assert len(threads) == 1
