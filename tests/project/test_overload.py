@@ -65,15 +65,18 @@ def test_the_client_keeps_its_pace_and_notes_every_answer() -> None:
     seen = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            seen.append(line)
-            if line == b"drop\r\n":
-                break
-            status, more = (b"503 X", b"connection: close\r\n") if line == b"refuse\r\n" else (b"200 OK", b"")
-            writer.write(b"HTTP/1.1 %b\r\n%bcontent-length: 2\r\n\r\n{}" % (status, more))
-            if more:
-                break
-        writer.close()
+        try:
+            while line := await reader.readline():
+                seen.append(line)
+                if line == b"drop\r\n":
+                    break
+                status, more = (b"503 X", b"connection: close\r\n") if line == b"refuse\r\n" else (b"200 OK", b"")
+                writer.write(b"HTTP/1.1 %b\r\n%bcontent-length: 2\r\n\r\n{}" % (status, more))
+                if more:
+                    break
+        finally:
+            # Also where the loop ends before the caller's connection does.
+            writer.close()
 
     async def story() -> load.Caller:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
