@@ -8,16 +8,22 @@ const WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]";
 /// Outside of brackets it also holds these six of Latin-1.
 const BARE_WORD: &str = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]";
 
-/// Code points that a set has a bit for: those of nearly every text.
+/// Code points that a set has bits for: those of nearly every text.
 const NEAR: u32 = 1 << 16;
 
+/// 256 code points, a bit for each.
+type Page = [u64; 4];
+
 /// A set of characters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CharSet {
     /// Half-open ranges of code points, in order.
     ranges: Box<[(u32, u32)]>,
-    /// A bit for each code point below [`NEAR`].
-    near: Box<[u64]>,
+    /// By 256 code points below [`NEAR`], which of `pages` has their bits: a table of two stages, as libraries of
+    /// Unicode have them, for whole bits would take 8 KB for each letter of an expression.
+    page_of: Box<[u8]>,
+    /// Different pages.
+    pages: Box<[Page]>,
 }
 
 impl CharSet {
@@ -85,15 +91,24 @@ impl CharSet {
     /// From inclusive ranges in order.
     fn of_ranges(ranges: impl Iterator<Item = (u32, u32)>) -> Self {
         let ranges: Box<[_]> = ranges.map(|(start, end)| (start, end + 1)).collect();
-        let mut near = vec![0; NEAR as usize / 64].into_boxed_slice();
+        let mut near = vec![Page::default(); NEAR as usize / 256];
         for (start, end) in &ranges {
             let end = (*end).min(NEAR);
             for word in start / 64..end.div_ceil(64) {
                 let (first, last) = ((*start).max(word * 64), (end - 1).min(word * 64 + 63));
-                near[word as usize] |= u64::MAX >> (63 - (last - first)) << (first % 64);
+                near[word as usize / 4][word as usize % 4] |= u64::MAX >> (63 - (last - first)) << (first % 64);
             }
         }
-        Self { ranges, near }
+        let mut pages: Vec<Page> = Vec::new();
+        let mut number = |page: &Page| {
+            let known = pages.iter().position(|known| known == page);
+            known.unwrap_or_else(|| {
+                pages.push(*page);
+                pages.len() - 1
+            }) as u8
+        };
+        let page_of = near.iter().map(&mut number).collect();
+        Self { ranges, page_of, pages: pages.into() }
     }
 
     /// Its characters as inclusive ranges, in order.
@@ -103,8 +118,8 @@ impl CharSet {
 
     #[inline]
     pub(super) fn contains(&self, code: u32) -> bool {
-        match self.near.get(code as usize / 64) {
-            Some(word) => word >> (code % 64) & 1 != 0,
+        match self.page_of.get(code as usize / 256) {
+            Some(page) => self.pages[usize::from(*page)][code as usize / 64 % 4] >> (code % 64) & 1 != 0,
             None => {
                 let after = self.ranges.partition_point(|(start, _)| *start <= code);
                 after > 0 && code < self.ranges[after - 1].1
@@ -114,9 +129,9 @@ impl CharSet {
 
     /// The first set of a match of the set.
     pub(super) fn first_set(&self) -> FirstSet {
-        let word = |at: usize| self.near.get(at).copied().map_or(0, u128::from);
+        let [low, high, ..] = self.pages[usize::from(self.page_of[0])].map(u128::from);
         let wide = self.ranges.last().is_some_and(|(_, end)| *end > 128);
-        FirstSet { ascii: word(1) << 64 | word(0), wide, empty: false }
+        FirstSet { ascii: high << 64 | low, wide, empty: false }
     }
 }
 
@@ -174,5 +189,34 @@ impl FirstSet {
                 Some(_) => self.wide,
                 None => false,
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_contains_what_its_ranges_do() {
+        for class in
+            [r"[a-z]", r"\p{L}", r"[^\r\n\p{N}]", r"[\x{7E}-\x{81}\x{FF}\x{100}]", r"[\x{FFC0}-\x{10040}]", r"\W"]
+        {
+            let set = CharSet::parse(class, false).unwrap();
+            for code in 0..=u32::from(char::MAX) + 1 {
+                let truth = set.ranges.iter().any(|(start, end)| (*start..*end).contains(&code));
+                assert_eq!(set.contains(code), truth, "{class} {code:x}");
+            }
+            let ascii = (0..128).filter(|code| set.contains(*code)).fold(0_u128, |bits, code| bits | 1 << code);
+            assert_eq!(set.first_set().ascii, ascii, "{class}");
+        }
+    }
+
+    /// An expression of 64 KB may have 20,000 letters, each of which is a set if the case is ignored.
+    #[test]
+    fn a_set_takes_little_more_memory_than_its_ranges() {
+        for (class, most) in [("k", 4), ("漢", 2), (r"[^漢]", 2), (r"\p{L}", 128)] {
+            let set = CharSet::parse(class, true).unwrap();
+            assert!(set.pages.len() <= most, "{class} {}", set.pages.len());
+        }
     }
 }
