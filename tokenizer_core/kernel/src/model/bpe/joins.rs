@@ -16,6 +16,9 @@ use crate::vocabulary::{Merge, Vocabulary};
 /// The share of merges, one in so many, that have to be within words.
 const LEAST: usize = 4;
 
+/// More words than this are joined only when the memory that it took to make them is given back.
+const MANY: usize = 1 << 16;
+
 /// All merges, and the lengths in bytes of the tokens that they join.
 #[derive(Debug)]
 pub struct Joins {
@@ -33,7 +36,10 @@ impl Joins {
         work: &mut BpeBuffers,
         mut give: impl FnMut(&[u32]),
     ) {
-        let BpeBuffers { short, middle, queue, .. } = work;
+        let BpeBuffers { short, middle, backtracker, queue, .. } = work;
+        if words.len() > MANY {
+            backtracker.shrink(MANY);
+        }
         let (mut at, mut left) = (start, words);
         let mut pieces = ends.iter().map(|end| {
             let mut count = 0;
