@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ _OF_A_FORM = ("corpus.format", "corpus.field", "corpus.column", "corpus.on_error
 """Fields that are parts of their own in a form, under their last names."""
 
 
-class Recipes:
+class Recipes(ABC):
     """Makes and checks the recipes of a kind under the limits of a server; ``path`` of an error names the field.
 
     Args:
@@ -44,9 +45,9 @@ class Recipes:
         self._current, self._model = state.current, model
         self.parse, self._parse_settings = parser(model, nested=""), parser(settings_of(model), nested="settings")
 
+    @abstractmethod
     def make(self, request: Any, corpus: dict[str, Any], *, form: bool = False) -> dict[str, Any]:
         """Make the recipe of a run, as it is kept with a job."""
-        raise NotImplementedError
 
     def check_field(self, name: str, data: bytes) -> None:
         """Refuse a part of a form as soon as it is there, before a corpus that may follow."""
